@@ -1,0 +1,1 @@
+"""A real-time WebSocket hub for Claw Vegas."""

@@ -1,0 +1,1 @@
+"""What crosses the wire between a Claw Vegas hub and its clients; imports nothing of the hub."""
