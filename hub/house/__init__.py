@@ -1,0 +1,1 @@
+"""House bots: ordinary clients of the protocol."""

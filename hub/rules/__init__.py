@@ -1,0 +1,1 @@
+"""The rules of Claw Vegas: pure functions on integers; no I/O, no clock, no chance of their own."""

@@ -1,0 +1,1 @@
+"""The shared store: the only place that knows Redis."""
