@@ -450,7 +450,7 @@ class DeadlineMoved(Event, frozen=True, kw_only=True):
 
 
 class Placed(Event, frozen=True, kw_only=True):
-    """Commit every die of one face to its casino."""
+    """Commit every die of one face to its casino; `away` is the seat's from here on."""
 
     round: int
     turn: int
@@ -461,6 +461,7 @@ class Placed(Event, frozen=True, kw_only=True):
     is_auto: bool
     dice_remaining: int
     entropy: str
+    away: bool = False
 
 
 class TableTalk(Event, frozen=True, kw_only=True):
