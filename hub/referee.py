@@ -1,0 +1,155 @@
+"""Move matches: load, apply the rules, commit, and do it again if the table had moved on.
+
+    Exception
+    └── Refusal    an action can't be taken; nothing has changed
+
+This is the one way in which a match moves, whoever asks for it: an agent or the clock.
+"""
+
+import hashlib
+from collections.abc import Callable
+
+import msgspec
+
+from hub.rules import match as rules
+from hub.rules.match import IllegalMove, Match
+from hub.store.stamps import AT_COMMIT
+from hub.store.tables import (
+    Committed,
+    Conflict,
+    Late,
+    Record,
+    Replayed,
+    TableCopy,
+    Tables,
+    record_key,
+)
+from protocol.messages import Action, AgentId, ErrorCode
+
+Copies = Callable[[str], TableCopy | None]
+
+
+class Refusal(Exception):
+    """An action is refused with `code`; the match is untouched."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Placement(msgspec.Struct, frozen=True):
+    """A placement that is committed; `replayed` if an earlier sending of it was the one."""
+
+    record: Record
+    replayed: bool
+
+
+class Referee:
+    """Applies moves to the tables of one store.
+
+    `copies` gives what this hub holds of a table, if anything: a copy that is current saves the
+    round trip that loads it, one that is not costs a conflict.
+    """
+
+    def __init__(self, tables: Tables, copies: Copies) -> None:
+        self._tables = tables
+        self._copies = copies
+
+    async def place(self, agent_id: AgentId, action: Action) -> Placement:
+        """Place dice for an agent; once, however often the same `action.id` is sent.
+
+        Raises Refusal, or StoreUnavailable when the outcome is unknown.
+        """
+        digest = _digest(action)
+        copy = self._copies(action.match_id)
+        if copy is None:
+            return await self._place_on_loaded(agent_id, action, digest)
+        try:
+            return await self._commit_placement(copy, agent_id, action, digest)
+        except (IllegalMove, Refusal):
+            # The copy may be old, and the action may be one that was taken already.
+            return await self._place_on_loaded(agent_id, action, digest)
+
+    async def time_out(self, match_id: str) -> bool:
+        """Place for the agent whose deadline has passed; False if there was nothing to do."""
+        loaded = await self._tables.load(match_id)
+        if loaded is None or loaded.copy.match.current_seat is None:
+            return False
+        copy = loaded.copy
+        match, events = rules.time_out(copy.match, copy.server_seed, AT_COMMIT)
+        outcome = await self._tables.commit(match, events, guard="after")
+        return isinstance(outcome, Committed)
+
+    async def _place_on_loaded(self, agent_id: AgentId, action: Action, digest: bytes) -> Placement:
+        loaded = await self._tables.load(action.match_id, record_key(agent_id, action.id))
+        if loaded is None:
+            raise Refusal(ErrorCode.MATCH_NOT_FOUND, f"there is no match {action.match_id!r}")
+        if loaded.record is not None:
+            return _replay(loaded.record, digest, action)
+        try:
+            return await self._commit_placement(loaded.copy, agent_id, action, digest)
+        except IllegalMove as illegal:
+            raise Refusal(illegal.code, str(illegal)) from illegal
+
+    async def _commit_placement(
+        self, copy: TableCopy, agent_id: AgentId, action: Action, digest: bytes
+    ) -> Placement:
+        while True:
+            seat = _seat(copy.match, agent_id)
+            match, events = rules.place(
+                copy.match,
+                copy.server_seed,
+                seat=seat,
+                turn=action.turn,
+                face=action.params.face,
+                nonce=action.params.nonce,
+                message=action.params.message,
+                moment=AT_COMMIT,
+            )
+            placed_seq = copy.match.seq + (2 if action.params.message else 1)
+            think_ms = AT_COMMIT.now_ms - copy.match.rolled_at
+            outcome = await self._tables.commit(
+                match,
+                events,
+                guard="before",
+                key=record_key(agent_id, action.id),
+                record=Record(digest, action.turn, placed_seq, think_ms),
+            )
+            match outcome:
+                case Committed(record=Record() as record):
+                    return Placement(record, replayed=False)
+                case Replayed(record=record):
+                    return _replay(record, digest, action)
+                case Conflict(copy=TableCopy() as newer):
+                    copy = newer
+                case Late():
+                    raise Refusal(
+                        ErrorCode.DEADLINE_PASSED,
+                        f"the deadline of turn {action.turn} has passed: the hub places for you",
+                    )
+                case _:
+                    raise Refusal(ErrorCode.MATCH_NOT_FOUND, "the match is gone")
+
+
+def _seat(match: Match, agent_id: AgentId) -> int:
+    seat = rules.seat_of(match, agent_id)
+    if seat is None:
+        raise Refusal(ErrorCode.NOT_SEATED, f"you have no seat in match {match.match_id!r}")
+    return seat
+
+
+def _replay(record: Record, digest: bytes, action: Action) -> Placement:
+    if record.digest != digest:
+        raise Refusal(
+            ErrorCode.KEY_REUSED,
+            f"id {action.id!r} belongs to another action of yours, for turn {record.turn}: "
+            "take a new id for each action",
+        )
+    return Placement(record, replayed=True)
+
+
+def _digest(action: Action) -> bytes:
+    """Fingerprint what an action says, apart from its id."""
+    content = msgspec.msgpack.encode((action.turn, action.action, action.params))
+    return hashlib.blake2b(content, digest_size=16).digest()

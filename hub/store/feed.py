@@ -1,0 +1,183 @@
+"""Hear what is published: one subscriber connection a hub, watched and mended.
+
+A pub/sub connection can die without an error, alone or with its server, and what was published
+meanwhile is lost to it. So the feed publishes a probe to itself every few seconds; when the
+connection breaks or the probe does not come back it connects anew, subscribes to everything
+again and tells each subscriber, who then reads from the log what it may have missed.
+"""
+
+import asyncio
+import math
+import random
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import structlog
+from redis.asyncio import ConnectionPool
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from .link import Link, StoreUnavailable
+
+PROBE_SECONDS = 3.0  # between probes, give or take a third so that hubs don't act in step
+PROBE_ANSWER_SECONDS = 3.0  # with PROBE_SECONDS: a dead subscription is found within 8 s
+RECONNECT_SECONDS = (0.05, 1.0)  # the first wait and the longest between attempts, with jitter
+
+_log = structlog.get_logger()
+
+
+class Subscription:
+    """One subscriber of one channel.
+
+    `on_message` gets each message's bytes; `on_resumed` is called when the feed is back after a
+    break in which messages may have been lost.
+    """
+
+    def __init__(
+        self, channel: str, on_message: Callable[[bytes], None], on_resumed: Callable[[], None]
+    ) -> None:
+        self.channel = channel
+        self.on_message = on_message
+        self.on_resumed = on_resumed
+        self.active: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+
+class Feed:
+    """A hub's one subscriber connection; each channel has at most one subscriber here."""
+
+    def __init__(self, link: Link, probe_channel: str) -> None:
+        self._link = link
+        self._pool: Any = ConnectionPool.from_url(link.url, retry=Retry(NoBackoff(), 0), protocol=2)
+        self._connection: Any = None
+        self._subscriptions: dict[bytes, Subscription] = {}
+        self._unconfirmed: Counter[bytes] = Counter()
+        self._probe_channel = probe_channel
+        self._probe_heard = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.live = False
+
+    async def start(self) -> None:
+        """Connect, and stay connected until `stop`. Raises StoreUnavailable if it can't."""
+        probe = Subscription(self._probe_channel, self._hear_probe, lambda: None)
+        self._subscriptions[self._probe_channel.encode()] = probe
+        try:
+            await self._connect()
+        except (RedisError, OSError) as error:
+            raise StoreUnavailable(str(error)) from error
+        self._task = asyncio.create_task(self._run())
+
+    async def stop(self) -> None:
+        """Stop listening and close the connection."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self._disconnect()
+
+    async def subscribe(self, subscription: Subscription) -> None:
+        """Hear a channel from now on; returns when the store has confirmed it.
+
+        While the store is away this waits until it is back.
+        """
+        self._subscriptions[subscription.channel.encode()] = subscription
+        await self._send("SUBSCRIBE", subscription.channel)
+        await subscription.active
+
+    async def unsubscribe(self, subscription: Subscription) -> None:
+        """Stop hearing a channel."""
+        if self._subscriptions.pop(subscription.channel.encode(), None):
+            await self._send("UNSUBSCRIBE", subscription.channel)
+
+    async def _send(self, command: str, *channels: str) -> None:
+        if not self.live:
+            return  # _connect subscribes to everything that is wanted by then
+        if command == "SUBSCRIBE":
+            self._unconfirmed.update(channel.encode() for channel in channels)
+        with suppress(RedisError, OSError):  # the listener meets the same error and acts on it
+            await self._connection.send_command(command, *channels)
+
+    async def _connect(self) -> None:
+        connection = self._pool.make_connection()
+        await connection.connect()
+        self._connection = connection
+        self._unconfirmed.clear()
+        self.live = True
+        await self._send("SUBSCRIBE", *(each.channel for each in self._subscriptions.values()))
+
+    async def _disconnect(self) -> None:
+        self.live = False
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.disconnect(nowait=True)
+
+    async def _run(self) -> None:
+        while True:
+            parts = [asyncio.create_task(self._listen()), asyncio.create_task(self._watch())]
+            try:
+                done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for part in parts:
+                    part.cancel()
+                await asyncio.gather(*parts, return_exceptions=True)
+            _log.warning("feed_lost", reason=done.pop().result())
+            await self._reconnect()
+
+    async def _listen(self) -> str:
+        """Deliver what comes; returns why nothing more can come."""
+        read = self._connection.read_response
+        try:
+            while True:
+                self._dispatch(await read(timeout=math.inf))
+        except (RedisError, OSError) as error:
+            return str(error)
+
+    async def _watch(self) -> str:
+        """Send probes; returns when one does not come back."""
+        while True:
+            await asyncio.sleep(PROBE_SECONDS * random.uniform(2 / 3, 4 / 3))
+            if not await self._probe():
+                return "a probe did not come back"
+
+    async def _probe(self) -> bool:
+        self._probe_heard.clear()
+        try:
+            async with asyncio.timeout(PROBE_ANSWER_SECONDS):
+                await self._link.call("PUBLISH", self._probe_channel, "")
+                await self._probe_heard.wait()
+        except (TimeoutError, StoreUnavailable):
+            return False
+        return True
+
+    def _hear_probe(self, _message: bytes) -> None:
+        self._probe_heard.set()
+
+    def _dispatch(self, reply: list[Any]) -> None:
+        kind, channel, payload = reply
+        subscription = self._subscriptions.get(channel)
+        if kind == b"message" and subscription is not None:
+            subscription.on_message(payload)
+        elif kind == b"subscribe":
+            self._unconfirmed[channel] -= 1
+            if subscription is not None and self._unconfirmed[channel] == 0:
+                self._confirm(subscription)
+
+    def _confirm(self, subscription: Subscription) -> None:
+        if subscription.active.done():
+            subscription.on_resumed()
+        else:
+            subscription.active.set_result(None)
+
+    async def _reconnect(self) -> None:
+        wait, longest = RECONNECT_SECONDS
+        while True:
+            await self._disconnect()
+            try:
+                await self._connect()
+            except (RedisError, OSError):
+                await asyncio.sleep(random.uniform(0, wait))
+                wait = min(wait * 2, longest)
+            else:
+                _log.info("feed_resumed", channels=len(self._subscriptions))
+                return

@@ -1,0 +1,176 @@
+"""Carry commands to Redis: those of one turn of the event loop leave together as one pipeline.
+
+    StoreUnavailable    the store did not answer: whether the command took effect is unknown
+
+No caller ever holds a connection, so a cancelled caller can't leave half a reply behind for the
+next one.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from importlib import resources
+from typing import Any
+
+import structlog
+from redis.asyncio import ConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import NoScriptError, RedisError, ResponseError
+
+LANES = 4  # pipelines under way at once; what comes meanwhile waits and shares the next one
+ANSWER_SECONDS = 5.0  # how long the store may take for one pipeline
+
+_log = structlog.get_logger()
+
+Argument = str | bytes | int
+
+
+class StoreUnavailable(Exception):
+    """The store did not answer; `reason` is what the client library said."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the shared store did not answer: {reason}")
+        self.reason = reason
+
+
+class Script:
+    """A Lua script: its source, and the SHA-1 by which Redis knows it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.source = (resources.files("hub.store") / "scripts" / f"{name}.lua").read_bytes()
+        self.sha = hashlib.sha1(self.source, usedforsecurity=False).hexdigest()
+
+
+class _Call:
+    """A command that waits for its reply."""
+
+    __slots__ = ("command", "reply", "script")
+
+    def __init__(
+        self, command: tuple[Argument, ...], reply: asyncio.Future[Any], script: Script | None
+    ) -> None:
+        self.command = command
+        self.reply = reply
+        self.script = script
+
+
+class Link:
+    """One hub's commands to one Redis.
+
+    `round_trips` counts the pipelines sent; `on_state` hears True and False as the store's
+    answering begins and ends.
+    """
+
+    def __init__(self, url: str, on_state: Callable[[bool], None] = lambda up: None) -> None:
+        self.url = url
+        self.round_trips = 0
+        self.up = True
+        self._on_state = on_state
+        self._pool = ConnectionPool.from_url(
+            url,
+            max_connections=LANES + 1,
+            retry=Retry(NoBackoff(), 0),  # a repeat is the caller's to decide: see StoreUnavailable
+            socket_timeout=ANSWER_SECONDS,
+            socket_connect_timeout=ANSWER_SECONDS,
+            protocol=2,
+        )
+        self._redis: Redis = Redis(connection_pool=self._pool)
+        self._waiting: list[_Call] = []
+        self._lanes: set[asyncio.Task[None]] = set()
+        self._flush_scheduled = False
+
+    def call(self, *command: Argument) -> asyncio.Future[Any]:
+        """Run one command; its raw reply. Raises StoreUnavailable, or ResponseError."""
+        return self._enqueue(command, None)
+
+    def run(self, script: Script, keys: list[str], *args: Argument) -> asyncio.Future[Any]:
+        """Run a script; its raw reply. Raises StoreUnavailable, or ResponseError."""
+        return self._enqueue(("EVALSHA", script.sha, len(keys), *keys, *args), script)
+
+    async def close(self) -> None:
+        """Finish the commands under way and close every connection."""
+        self._flush()
+        while self._lanes:
+            await asyncio.gather(*self._lanes)
+        await self._redis.aclose()
+        await self._pool.disconnect()
+
+    def _enqueue(self, command: tuple[Argument, ...], script: Script | None) -> asyncio.Future[Any]:
+        loop = asyncio.get_running_loop()
+        call = _Call(command, loop.create_future(), script)
+        self._waiting.append(call)
+        if not self._flush_scheduled and len(self._lanes) < LANES:
+            self._flush_scheduled = True
+            loop.call_soon(self._flush)
+        return call.reply
+
+    def _flush(self) -> None:
+        self._flush_scheduled = False
+        if not self._waiting:
+            return
+        calls, self._waiting = self._waiting, []
+        lane = asyncio.get_running_loop().create_task(self._send(calls))
+        self._lanes.add(lane)
+        lane.add_done_callback(self._free)
+
+    def _free(self, lane: asyncio.Task[None]) -> None:
+        self._lanes.discard(lane)
+        self._flush()
+
+    async def _send(self, calls: list[_Call]) -> None:
+        try:
+            replies = await self._pipeline([call.command for call in calls])
+            await self._reload(calls, replies)
+        except (RedisError, OSError) as error:
+            await self._fail(calls, error)
+            return
+        self._set_up(True)
+        for call, reply in zip(calls, replies, strict=True):
+            _settle(call, reply)
+
+    async def _pipeline(self, commands: list[tuple[Argument, ...]]) -> list[Any]:
+        self.round_trips += 1
+        async with self._redis.pipeline(transaction=False) as pipeline:
+            for command in commands:
+                pipeline.execute_command(*command)
+            replies: list[Any] = await pipeline.execute(raise_on_error=False)
+        return replies
+
+    async def _reload(self, calls: list[_Call], replies: list[Any]) -> None:
+        """Give Redis the scripts that it does not know (any more), and run those calls again."""
+        lost = [at for at, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
+        if not lost:
+            return
+        sources = {script.sha: script.source for at in lost if (script := calls[at].script)}
+        await self._pipeline([("SCRIPT", "LOAD", source) for source in sources.values()])
+        again = await self._pipeline([calls[at].command for at in lost])
+        for at, reply in zip(lost, again, strict=True):
+            replies[at] = reply
+
+    async def _fail(self, calls: list[_Call], error: Exception) -> None:
+        self._set_up(False, str(error))
+        for call in calls:
+            _settle(call, StoreUnavailable(str(error) or type(error).__name__))
+        # What broke one connection has most likely broken the idle ones, too.
+        await self._pool.disconnect(inuse_connections=False)
+
+    def _set_up(self, up: bool, reason: str = "") -> None:
+        if up == self.up:
+            return
+        self.up = up
+        if up:
+            _log.info("store_back")
+        else:
+            _log.warning("store_lost", reason=reason)
+        self._on_state(up)
+
+
+def _settle(call: _Call, reply: Any) -> None:
+    if call.reply.done():  # the caller was cancelled
+        return
+    if isinstance(reply, (StoreUnavailable, ResponseError)):
+        call.reply.set_exception(reply)
+    else:
+        call.reply.set_result(reply)

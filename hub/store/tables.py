@@ -1,0 +1,244 @@
+"""Keep tables: create, load, commit, read logs, claim deadlines.
+
+Results are values; an exception (StoreUnavailable) means that something broke.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from hub.rules.match import Match
+from protocol.messages import AnyEvent, MatchId
+
+from .keys import Keys
+from .link import Argument, Link, Script
+from .stamps import Stamp, pack
+
+_COMMIT = Script("commit")
+_CLAIM = Script("claim")
+
+LEASE_MS = 3_000  # how long a hub has for a claimed deadline before another may take it over
+CLAIM_LIMIT = 200  # deadlines claimed at once from one slot
+
+Guard = Literal["before", "after", "any"]
+
+_match = msgspec.msgpack.Decoder(Match)
+
+
+class TableCopy(msgspec.Struct, frozen=True):
+    """A table as it was at event `match.seq`, with the seed of its dice."""
+
+    match: Match
+    server_seed: bytes
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True):
+    """An action that was committed under an idempotency key; `digest` tells its content."""
+
+    digest: bytes
+    turn: int
+    seq: int
+    think_ms: int
+
+
+class Committed(msgspec.Struct, frozen=True):
+    """The step was taken."""
+
+    record: Record | None
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """The table had moved on; this is what it is now."""
+
+    copy: TableCopy | None
+
+
+class Late(msgspec.Struct, frozen=True):
+    """The deadline has passed."""
+
+
+class Early(msgspec.Struct, frozen=True):
+    """The deadline has yet to pass."""
+
+
+class Replayed(msgspec.Struct, frozen=True):
+    """The key was used before, with this result."""
+
+    record: Record
+
+
+Outcome = Committed | Conflict | Late | Early | Replayed
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A table, and the record under the key that was asked for."""
+
+    copy: TableCopy
+    record: Record | None
+
+
+class Claimed(msgspec.Struct, frozen=True):
+    """Tables whose deadline this hub is to act on, and when the slot's next one falls due."""
+
+    match_ids: tuple[MatchId, ...]
+    next_ms: int | None
+
+
+_record = msgspec.msgpack.Decoder(Record)
+
+
+class Update(msgspec.Struct, frozen=True):
+    """What a table's channel carries for one commit: its events from `first_seq`, and the state."""
+
+    first_seq: int
+    public: bytes
+    events: tuple[bytes, ...]
+
+    @property
+    def seq(self) -> int:
+        """Number of the last event."""
+        return self.first_seq + len(self.events) - 1
+
+
+class SeatPresence(msgspec.Struct, frozen=True):
+    """What a table's channel carries when a seat's sockets came or went."""
+
+    seat: int
+    connected: bool
+
+
+_PRESENCE = 0  # stands where a commit has its first seq
+
+
+class Tables:
+    """All tables of one store."""
+
+    def __init__(self, link: Link, keys: Keys) -> None:
+        self._link = link
+        self._keys = keys
+
+    async def commit(
+        self,
+        match: Match,
+        events: Sequence[AnyEvent],
+        *,
+        guard: Guard = "any",
+        server_seed: bytes = b"",
+        key: str = "",
+        record: Record | None = None,
+    ) -> Outcome:
+        """Take a table to `match` by `events`, if it is still at the event before them.
+
+        `server_seed` is given for a new match only. `key` names the hash field under which
+        `record` is kept (see `record_key`). One round trip.
+        """
+        ids = match.match_id
+        keys = self._keys
+        state, kept = pack(match), pack(record)
+        payloads: list[Argument] = [state.packed, state.stamps, kept.packed, kept.stamps]
+        for event in events:
+            packed = pack(event)
+            payloads += (packed.packed, packed.stamps)
+        slot = keys.slot(ids)
+        reply = await self._link.run(
+            _COMMIT,
+            [keys.match(ids), keys.log(ids), keys.due(slot), keys.outbox(slot), keys.feed(ids)],
+            *(ids, match.seq - len(events), guard, key, server_seed, _deadline(match)),
+            *payloads,
+        )
+        return _outcome(reply)
+
+    async def load(self, match_id: str, key: str = "") -> Loaded | None:
+        """Read a table, and the record under `key`; None if there is no such match."""
+        public, secret, record = await self._link.call(
+            "HMGET", self._keys.match(match_id), "public", "secret", key
+        )
+        if public is None:
+            return None
+        return Loaded(_copy(public, secret), _record.decode(record) if key and record else None)
+
+    async def public(self, match_ids: Sequence[str]) -> list[Match | None]:
+        """Read many tables' public states; None where there is no such match."""
+        replies = await asyncio.gather(
+            *(
+                self._link.call("HGET", self._keys.match(match_id), "public")
+                for match_id in match_ids
+            )
+        )
+        return [_match.decode(reply) if reply else None for reply in replies]
+
+    async def log(self, match_id: str, first_seq: int, last_seq: int | None = None) -> list[bytes]:
+        """Read the packed events from `first_seq` to `last_seq`, by default to the end."""
+        end = "+" if last_seq is None else f"{last_seq}-0"
+        entries = await self._link.call("XRANGE", self._keys.log(match_id), f"{first_seq}-0", end)
+        return [fields[1] for _, fields in entries]
+
+    async def announce(self, match_id: str, presence: SeatPresence) -> None:
+        """Tell every hub that follows a table that a seat's sockets came or went."""
+        message = msgspec.msgpack.encode([_PRESENCE, presence.seat, presence.connected])
+        await self._link.call("PUBLISH", self._keys.feed(match_id), message)
+
+    async def claim(self, slot: int) -> Claimed:
+        """Claim what is due in a slot, for LEASE_MS."""
+        wait_ms, *due = await self._link.run(_CLAIM, [self._keys.due(slot)], LEASE_MS, CLAIM_LIMIT)
+        return Claimed(
+            tuple(MatchId(match_id.decode()) for match_id in due),
+            None if wait_ms < 0 else int(wait_ms),
+        )
+
+    async def unbooked(self, slot: int) -> list[MatchId]:
+        """List finished matches whose result the lobby has yet to book."""
+        members = await self._link.call("SMEMBERS", self._keys.outbox(slot))
+        return [MatchId(member.decode()) for member in members]
+
+    async def mark_booked(self, match_id: str) -> None:
+        """Take a match off the list of unbooked results."""
+        await self._link.call("SREM", self._keys.outbox(self._keys.slot(match_id)), match_id)
+
+
+def record_key(agent_id: str, action_id: str | None) -> str:
+    """Name the hash field of an action's record; "" for an action without an id."""
+    return "" if action_id is None else f"id:{agent_id}:{action_id}"
+
+
+def read_update(message: bytes) -> Update | SeatPresence:
+    """Read what a table's channel carried."""
+    first, *rest = msgspec.msgpack.decode(message)
+    if first == _PRESENCE:
+        return SeatPresence(*rest)
+    return Update(first, rest[0], tuple(rest[1:]))
+
+
+def read_match(public: bytes) -> Match:
+    """Unpack a table's public state."""
+    return _match.decode(public)
+
+
+def _deadline(match: Match) -> bytes:
+    """Pack the rule for the next deadline as [add, floor]; b"" at the end of a match."""
+    deadline: Any = match.deadline
+    if deadline is None:
+        return b""
+    if isinstance(deadline, Stamp):
+        return msgspec.msgpack.encode([deadline.add, deadline.floor])
+    return msgspec.msgpack.encode([-deadline, deadline])  # now - deadline is never the greater
+
+
+def _copy(public: bytes, secret: bytes) -> TableCopy:
+    return TableCopy(_match.decode(public), secret)
+
+
+def _outcome(reply: list[Any]) -> Outcome:
+    match reply:
+        case [b"committed", record]:
+            return Committed(_record.decode(record) if record != b"\xc0" else None)
+        case [b"replayed", record]:
+            return Replayed(_record.decode(record))
+        case [b"conflict", _, public, secret]:
+            return Conflict(_copy(public, secret) if public else None)
+        case [b"late"]:
+            return Late()
+        case _:
+            return Early()
