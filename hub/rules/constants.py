@@ -11,6 +11,7 @@ TURN_MS = 90_000  # length of a turn unless configured otherwise
 AWAY_MS = 5_000  # length of an away seat's turn unless configured otherwise
 AWAY_AFTER = 2  # automatic placements in a row that make a seat away (An absent agent)
 RECENT_TALK = 20  # lines of table talk that a table's state keeps (PROTOCOL.md, state)
+OUTAGE = "outage"  # the reason for which a deadline may be moved (PROTOCOL.md, deadline_moved)
 SEED_BYTES = 32  # length of a match's secret seed (Randomness)
 BPS = 10_000  # basis points in the whole
 

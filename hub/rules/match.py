@@ -24,6 +24,7 @@ from .constants import (
     CASINOS,
     DICE,
     FILL_MIN,
+    OUTAGE,
     RECENT_TALK,
     ROUNDS,
     SEATS,
@@ -53,6 +54,7 @@ __all__ = [
     "CASINOS",
     "DICE",
     "FILL_MIN",
+    "OUTAGE",
     "RECENT_TALK",
     "ROUNDS",
     "SEATS",
@@ -80,7 +82,7 @@ __all__ = [
 ]
 
 
-class IllegalMove(Exception):  # noqa: N818 - the domain's word, not an error of the program
+class IllegalMove(Exception):
     """A move that the rules refuse; the match is untouched.
 
     `code` is for programs; `turn`, `seat` and `roll` say what would have been right.
@@ -268,6 +270,7 @@ def _check_terms(
         "casinos hold a note each, and the deck fills them": config.fill_min >= 1 and deck_suffices,
         "a turn has a length": config.turn_ms >= 1 and config.away_ms >= 1,
         "a stake is not negative": entry_fee_hp >= 0,
+        "an agent can pay its stake": all(contender.balance_hp >= 0 for contender in contenders),
         f"a fee is 0 to {BPS} basis points": 0 <= platform_fee_bps <= BPS,
         f"a seed has {SEED_BYTES} bytes": len(server_seed) == SEED_BYTES,
     }
