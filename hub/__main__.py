@@ -1,0 +1,5 @@
+"""Run the command line: `python -m hub`."""
+
+from hub.cli import main
+
+main()
