@@ -4,17 +4,17 @@ The seed is checked against the commitment, the seats against the seed, and then
 is played again by the same rules, and each event compared with the one in the log, whole: rolls,
 notes, deadlines, entropy, settlements, totals, winner, summary and HP.
 
-What no log can prove is left to the reader: what was said; by how much an outage moved a deadline
-and when it did so (only that it moved to later, in order); an agent's HP from before the match
-(only that its balance fits its payout); and a term that made no difference, such as the length of
-an away seat's turn in a match where no seat was away.
+What no log can prove is left to the reader: what was said, if anything; that there was an outage,
+and how long (only that deadlines moved to later); an agent's HP from before the match (only that
+its balance fits its payout); and a term that made no difference, such as the length of an away
+seat's turn in a match where no seat was away.
 
     Exception
     +-- AuditFailure    the log is not that of a fair, finished match
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -237,14 +237,18 @@ def _difference(path: str, expected: Any, found: Any) -> str:
     return f"{path}: expected {expected}, found {found}"
 
 
-def _parts(expected: Any, found: Any) -> Iterator[tuple[str, Any, Any]]:
+def _parts(expected: Any, found: Any) -> list[tuple[str, Any, Any]]:
     """Pair the parts of two values of one type, each with its name; none if they don't pair up."""
     if isinstance(expected, msgspec.Struct):
-        for field in expected.__struct_fields__:
-            yield f".{field}", getattr(expected, field), getattr(found, field)
-    elif isinstance(expected, tuple) and len(expected) == len(found):
-        for index, pair in enumerate(zip(expected, found, strict=True)):
-            yield f"[{index}]", *pair
+        return [
+            (f".{field}", getattr(expected, field), getattr(found, field))
+            for field in expected.__struct_fields__
+        ]
+    if isinstance(expected, tuple) and len(expected) == len(found):
+        return [
+            (f"[{index}]", *pair) for index, pair in enumerate(zip(expected, found, strict=True))
+        ]
+    return []
 
 
 def _type(event: AnyEvent) -> str:

@@ -7,7 +7,6 @@ Source: RULES.md, Randomness.
 import hashlib
 import hmac
 from collections.abc import Iterable, Iterator
-from itertools import count as count_up
 from itertools import islice
 from typing import TypeVar
 
@@ -90,5 +89,7 @@ def _below(limit: int, stream: Iterator[int]) -> int:
 
 
 def _stream(server_seed: bytes, entropy: bytes, label: str) -> Iterator[int]:
-    for block in count_up():
+    block = 0
+    while True:
         yield from hmac.digest(server_seed, entropy + f"{label}:{block}".encode(), "sha256")
+        block += 1

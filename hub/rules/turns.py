@@ -115,6 +115,7 @@ def commit_dice(
         is_auto=is_auto,
         dice_remaining=player.dice_remaining,
         entropy=match.entropy.hex(),
+        away=player.away,
     )
     match, events = _go_on(match, server_seed, seat, moment)
     return match, (placed, *events)
