@@ -124,6 +124,12 @@ _logs = _options(
         help="The least weighty logs to show.",
     ),
 )
+_starting_hp = _option(
+    "--starting-hp",
+    type=HP,
+    default=DEFAULTS.starting_hp,
+    help="The HP of an agent seen for the first time.",
+)
 _agent_id = click.argument("agent_id", callback=_matching(AGENT_ID, "1 to 64 of A-Z a-z 0-9 . _ -"))
 
 
@@ -162,9 +168,7 @@ def main() -> None:
     default=DEFAULTS.house_bots,
     help="How many house bots to run.",
 )
-@_option(
-    "--starting-hp", type=HP, default=DEFAULTS.starting_hp, help="The HP of a newly seen agent."
-)
+@_starting_hp
 @_option(
     "--entry-fee",
     "entry_fee_hp",
@@ -213,6 +217,7 @@ def token(agent_id: str, name: str | None, hours: float, data_dir: Path) -> None
 @_agent_id
 @click.argument("hp", type=click.IntRange(-HP_LIMIT, HP_LIMIT))
 @_option("--reason", default="", help="Why, for the log.")
+@_starting_hp
 @_store
 @_logs
 def grant(
@@ -260,8 +265,12 @@ def _explained() -> Iterator[None]:
     """Show what a person can put right as a message."""
     try:
         yield
-    except (EmbeddedValkeyError, tokens.SecretError, StoreUnavailable) as error:
+    except (EmbeddedValkeyError, tokens.SecretError) as error:
         raise click.ClickException(str(error)) from error
+    except StoreUnavailable as error:
+        raise click.ClickException(
+            f"The shared store does not answer: {error.reason} Is it running? Is --redis right?"
+        ) from error
     except OSError as error:
         remedy = ". Choose another with --port or --metrics-port."
         ending = remedy if error.errno == errno.EADDRINUSE else "."

@@ -49,10 +49,12 @@ class Referee:
     """Applies moves to the tables of one store.
 
     `copies` gives what this hub holds of a table, if anything: a copy that is current saves the
-    round trip that loads it, one that is not costs a conflict.
+    round trip that loads it, one that is not costs a conflict. `on_finish` is called when a match
+    has been moved to its end.
     """
 
     def __init__(self, tables: Tables, copies: Copies) -> None:
+        self.on_finish: Callable[[], None] = lambda: None
         self._tables = tables
         self._copies = copies
 
@@ -79,6 +81,7 @@ class Referee:
         copy = loaded.copy
         match, events = rules.time_out(copy.match, copy.server_seed, AT_COMMIT)
         outcome = await self._tables.commit(match, events, guard="after")
+        self._note_end(match)
         return isinstance(outcome, Committed)
 
     async def _place_on_loaded(self, agent_id: AgentId, action: Action, digest: bytes) -> Placement:
@@ -116,6 +119,7 @@ class Referee:
                 key=record_key(agent_id, action.id),
                 record=Record(digest, action.turn, placed_seq, think_ms),
             )
+            self._note_end(match)
             match outcome:
                 case Committed(record=Record() as record):
                     return Placement(record, replayed=False)
@@ -130,6 +134,10 @@ class Referee:
                     )
                 case _:
                     raise Refusal(ErrorCode.MATCH_NOT_FOUND, "the match is gone")
+
+    def _note_end(self, match: Match) -> None:
+        if match.current_seat is None:
+            self.on_finish()
 
 
 def _seat(match: Match, agent_id: AgentId) -> int:

@@ -56,25 +56,25 @@ class Feed:
         self._unconfirmed: Counter[bytes] = Counter()
         self._probe_channel = probe_channel
         self._probe_heard = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
         self.live = False
 
     async def start(self) -> None:
-        """Connect, and stay connected until `stop`. Raises StoreUnavailable if it can't."""
+        """Connect for the first time. Raises StoreUnavailable if that can't be."""
         probe = Subscription(self._probe_channel, self._hear_probe, lambda: None)
         self._subscriptions[self._probe_channel.encode()] = probe
         try:
             await self._connect()
         except (RedisError, OSError) as error:
             raise StoreUnavailable(str(error)) from error
-        self._task = asyncio.create_task(self._run())
 
-    async def stop(self) -> None:
-        """Stop listening and close the connection."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-        await self._disconnect()
+    async def run(self) -> None:
+        """Deliver what is published, mending the connection as needed, until cancelled."""
+        try:
+            while True:
+                _log.warning("feed_lost", reason=await self._deliver())
+                await self._reconnect()
+        finally:
+            await self._disconnect()
 
     async def subscribe(self, subscription: Subscription) -> None:
         """Hear a channel from now on; returns when the store has confirmed it.
@@ -112,17 +112,16 @@ class Feed:
         if connection is not None:
             await connection.disconnect(nowait=True)
 
-    async def _run(self) -> None:
-        while True:
-            parts = [asyncio.create_task(self._listen()), asyncio.create_task(self._watch())]
-            try:
-                done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for part in parts:
-                    part.cancel()
-                await asyncio.gather(*parts, return_exceptions=True)
-            _log.warning("feed_lost", reason=done.pop().result())
-            await self._reconnect()
+    async def _deliver(self) -> str:
+        """Deliver until the connection is broken; returns how that showed."""
+        parts = [asyncio.create_task(self._listen()), asyncio.create_task(self._watch())]
+        try:
+            done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for part in parts:
+                part.cancel()
+            await asyncio.gather(*parts, return_exceptions=True)
+        return done.pop().result()
 
     async def _listen(self) -> str:
         """Deliver what comes; returns why nothing more can come."""

@@ -66,7 +66,7 @@ class Link:
     def __init__(self, url: str, on_state: Callable[[bool], None] = lambda up: None) -> None:
         self.url = url
         self.round_trips = 0
-        self.up = True
+        self.up = False
         self._on_state = on_state
         self._pool = ConnectionPool.from_url(
             url,
@@ -77,16 +77,17 @@ class Link:
             protocol=2,
         )
         self._redis: Redis = Redis(connection_pool=self._pool)
+        self._redis.response_callbacks = {}  # replies come as Redis sends them
         self._waiting: list[_Call] = []
         self._lanes: set[asyncio.Task[None]] = set()
         self._flush_scheduled = False
 
     def call(self, *command: Argument) -> asyncio.Future[Any]:
-        """Run one command; its raw reply. Raises StoreUnavailable, or ResponseError."""
+        """Run one command; its raw reply. Raises StoreUnavailable."""
         return self._enqueue(command, None)
 
     def run(self, script: Script, keys: list[str], *args: Argument) -> asyncio.Future[Any]:
-        """Run a script; its raw reply. Raises StoreUnavailable, or ResponseError."""
+        """Run a script; its raw reply. Raises StoreUnavailable."""
         return self._enqueue(("EVALSHA", script.sha, len(keys), *keys, *args), script)
 
     async def close(self) -> None:
@@ -161,7 +162,7 @@ class Link:
             return
         self.up = up
         if up:
-            _log.info("store_back")
+            _log.info("store_answers")
         else:
             _log.warning("store_lost", reason=reason)
         self._on_state(up)
@@ -170,7 +171,11 @@ class Link:
 def _settle(call: _Call, reply: Any) -> None:
     if call.reply.done():  # the caller was cancelled
         return
-    if isinstance(reply, (StoreUnavailable, ResponseError)):
+    if isinstance(reply, ResponseError):
+        # Our commands are right, so this is a store that can't take them: loading, read-only, full.
+        _log.error("store_refused", command=str(call.command[0]), reason=str(reply))
+        reply = StoreUnavailable(str(reply))
+    if isinstance(reply, StoreUnavailable):
         call.reply.set_exception(reply)
     else:
         call.reply.set_result(reply)

@@ -116,6 +116,7 @@ class Tables:
     """All tables of one store."""
 
     def __init__(self, link: Link, keys: Keys) -> None:
+        self.slots = range(keys.slots)
         self._link = link
         self._keys = keys
 
@@ -159,6 +160,15 @@ class Tables:
             return None
         return Loaded(_copy(public, secret), _record.decode(record) if key and record else None)
 
+    async def exists(self, match_id: str) -> bool:
+        """Tell whether there is such a match."""
+        return bool(await self._link.call("EXISTS", self._keys.match(match_id)))
+
+    async def load_packed(self, match_id: str) -> tuple[int, bytes] | None:
+        """Read the number of a table's last event and its public state, packed."""
+        seq, public = await self._link.call("HMGET", self._keys.match(match_id), "seq", "public")
+        return None if seq is None else (int(seq), public)
+
     async def public(self, match_ids: Sequence[str]) -> list[Match | None]:
         """Read many tables' public states; None where there is no such match."""
         replies = await asyncio.gather(
@@ -174,6 +184,12 @@ class Tables:
         end = "+" if last_seq is None else f"{last_seq}-0"
         entries = await self._link.call("XRANGE", self._keys.log(match_id), f"{first_seq}-0", end)
         return [fields[1] for _, fields in entries]
+
+    async def last_event(self, match_id: str) -> bytes | None:
+        """Read a match's newest packed event; None if there is no such match."""
+        newest = ("XREVRANGE", self._keys.log(match_id), "+", "-", "COUNT", 1)
+        entries = await self._link.call(*newest)
+        return entries[0][1][1] if entries else None
 
     async def announce(self, match_id: str, presence: SeatPresence) -> None:
         """Tell every hub that follows a table that a seat's sockets came or went."""

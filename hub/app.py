@@ -1,0 +1,213 @@
+"""Put a hub together, run it, and take it apart again."""
+
+import asyncio
+import secrets
+import signal
+from contextlib import AsyncExitStack
+from functools import partial
+
+import structlog
+import uvloop
+
+from hub.announcer import Announcer
+from hub.clock import Clock
+from hub.hall import Hall
+from hub.matchmaker import Matchmaker
+from hub.metrics import Metrics, MetricsServer
+from hub.outbox import HubConnection
+from hub.pages import Pages
+from hub.player import Player
+from hub.referee import Referee
+from hub.relay import Relay
+from hub.server import Server
+from hub.settings import Settings
+from hub.spectator import Spectator
+from hub.store.embedded import EmbeddedValkey
+from hub.store.feed import Feed
+from hub.store.keys import Keys
+from hub.store.link import Link
+from hub.store.lobby import Lobby
+from hub.store.tables import Tables
+from hub.tokens import Identity, load_secret, read
+from protocol.codec import Format
+
+_log = structlog.get_logger()
+
+
+class Hub:
+    """One hub on the store at `redis_url`."""
+
+    def __init__(self, settings: Settings, redis_url: str, secret: bytes) -> None:
+        self.settings = settings
+        self.metrics = Metrics()
+        self.id = f"hub-{secrets.token_hex(4)}"
+        self.link = Link(redis_url, self._note_store)
+        keys = Keys(settings.prefix, settings.slots)
+        self.tables = Tables(self.link, keys)
+        self.lobby = Lobby(self.link, keys, settings.starting_hp)
+        self._feed = Feed(self.link, keys.probe(self.id))
+        self.relay = Relay(self.tables, self.lobby, self._feed, keys)
+        self.referee = Referee(self.tables, self.relay.copy)
+        self.matchmaker = Matchmaker(self.lobby, self.tables, settings)
+        self.clock = Clock(self.tables, self.lobby, self.referee, self.matchmaker, self.metrics)
+        self.hall = Hall(
+            self.id,
+            lobby=self.lobby,
+            tables=self.tables,
+            relay=self.relay,
+            feed=self._feed,
+            keys=keys,
+        )
+        self.server = Server(
+            settings,
+            tables=self.tables,
+            pages=Pages(self.tables, self.lobby, self.hall, self._trouble),
+            read_token=partial(read, secret=secret),
+            make_player=self._player,
+            make_spectator=self._spectator,
+            metrics=self.metrics,
+        )
+        self._tasks: list[asyncio.Task[None]] = []
+        self.address = ("", 0)
+
+    async def start(self) -> None:
+        """Connect to the store and listen. Raises StoreUnavailable, or OSError for the port."""
+        try:
+            await self.link.call("PING")
+            await self._feed.start()
+            self._tasks.append(asyncio.create_task(self._feed.run()))
+            await self.hall.open()
+            self.address = await self.server.start()
+        except BaseException:
+            await self._close()
+            raise
+        for part in (self.relay, self.hall, self.matchmaker, self.clock):
+            self._tasks.append(asyncio.create_task(part.run()))
+        _log.info("hub_listening", hub=self.id, host=self.address[0], port=self.address[1])
+
+    async def failed(self) -> None:
+        """Wait until a part of the hub ends, which none should, and raise what ended it."""
+        done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            await task
+
+    async def stop(self) -> None:
+        """Say bye to every socket, finish what is under way and leave the store."""
+        await self.server.drain()
+        await self._close()
+        _log.info("hub_stopped", hub=self.id)
+
+    async def _close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.link.close()
+
+    def _player(self, connection: HubConnection, identity: Identity, format: Format) -> Player:
+        return Player(
+            connection,
+            identity,
+            format,
+            settings=self.settings,
+            lobby=self.lobby,
+            hall=self.hall,
+            relay=self.relay,
+            referee=self.referee,
+            matchmaker=self.matchmaker,
+            metrics=self.metrics,
+        )
+
+    def _spectator(self, connection: HubConnection, format: Format) -> Spectator:
+        return Spectator(
+            connection,
+            format,
+            settings=self.settings,
+            hall=self.hall,
+            relay=self.relay,
+            metrics=self.metrics,
+        )
+
+    def _note_store(self, up: bool) -> None:
+        self.metrics.store_up.set(up)
+
+    def _trouble(self) -> str:
+        if self.server.draining:
+            return "this hub is about to stop"
+        if not self.link.up:
+            return "the shared store does not answer"
+        if not self._feed.live:
+            return "the subscription to the shared store is broken"
+        return ""
+
+
+def main(settings: Settings) -> int:
+    """Run a hub until SIGTERM or Ctrl-C; its exit code.
+
+    Raises EmbeddedValkeyError, SecretError, StoreUnavailable or OSError if it can't start.
+    """
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_run(settings))
+
+
+def grant(settings: Settings, agent_id: str, hp: int, reason: str) -> tuple[int, int]:
+    """Add HP to an agent, or take some but never below 0; the HP before and after."""
+    return asyncio.run(_grant(settings, agent_id, hp))
+
+
+async def _run(settings: Settings) -> int:
+    secret = load_secret(settings)
+    async with AsyncExitStack() as exits:
+        hub = Hub(settings, await _open_store(settings, exits), secret)
+        if settings.metrics_port is not None:
+            server = MetricsServer(hub.metrics, settings.host, settings.metrics_port)
+            exits.callback(server.close)
+        await hub.start()
+        exits.push_async_callback(hub.stop)
+        print(f"Claw Vegas is open at http://{_printable(hub.address)}", flush=True)
+        if settings.house_bots:
+            hub.hall.spectators.add(Announcer(settings.platform_fee_bps))
+        await _until_told_to_stop(hub)
+    return 0
+
+
+async def _open_store(settings: Settings, exits: AsyncExitStack) -> str:
+    if settings.redis_url is not None:
+        return settings.redis_url
+    embedded = EmbeddedValkey(settings.data_dir)
+    url = await embedded.start()
+    exits.push_async_callback(embedded.stop)
+    return url
+
+
+async def _until_told_to_stop(hub: Hub) -> None:
+    """Wait for the first signal; a second one during the drain cuts it short."""
+    told = asyncio.Event()
+    task = asyncio.current_task()
+    assert task is not None
+
+    def tell() -> None:
+        if told.is_set():
+            task.cancel()
+        told.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, tell)
+    waits = [asyncio.create_task(told.wait()), asyncio.create_task(hub.failed())]
+    done, pending = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    for wait in pending:
+        wait.cancel()
+    for wait in done:
+        wait.result()
+
+
+async def _grant(settings: Settings, agent_id: str, hp: int) -> tuple[int, int]:
+    async with AsyncExitStack() as exits:
+        link = Link(await _open_store(settings, exits))
+        exits.push_async_callback(link.close)
+        keys = Keys(settings.prefix, settings.slots)
+        return await Lobby(link, keys, settings.starting_hp).grant(agent_id, hp)
+
+
+def _printable(address: tuple[str, int]) -> str:
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

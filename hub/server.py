@@ -1,0 +1,267 @@
+"""Listen on one port: WebSockets for agents and spectators, plain HTTP for everything else."""
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import SplitResult, parse_qs, urlsplit
+
+import msgspec
+from websockets.asyncio.server import Server as WebSocketServer
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.datastructures import Headers
+from websockets.exceptions import NegotiationError
+from websockets.http11 import Request, Response
+from websockets.typing import Subprotocol
+
+from hub.metrics import Metrics
+from hub.outbox import HubConnection, Outbox
+from hub.pages import Pages, Problem, unavailable
+from hub.player import Player
+from hub.settings import Settings
+from hub.spectator import Spectator
+from hub.store.link import StoreUnavailable
+from hub.store.tables import Tables
+from hub.tokens import Identity, TokenError
+from protocol.codec import FORMATS, Format
+from protocol.messages import (
+    JSON_SUBPROTOCOL,
+    MESSAGE_LIMIT_BYTES,
+    MSGPACK_SUBPROTOCOL,
+    TOKEN_SUBPROTOCOL_PREFIX,
+    CloseCode,
+    MatchId,
+)
+
+PING_SECONDS = 20.0  # between keepalive pings, and how long a pong may take
+DRAIN_RETRY_MS = (100, 3_000)  # when a drained client comes back, spread out
+
+SEQ_DIGITS = 16  # as many as a whole number within +-2^53 can have
+
+MakePlayer = Callable[[HubConnection, Identity, Format], Player]
+MakeSpectator = Callable[[HubConnection, Format], Spectator]
+
+
+class PlayRoute(msgspec.Struct, frozen=True):
+    """A request of an agent, and from which event on it wants a match."""
+
+    identity: Identity
+    resume: tuple[MatchId, int] | None
+
+
+class WatchRoute(msgspec.Struct, frozen=True):
+    """A request of a spectator: a match, or the lobby (None)."""
+
+    match_id: MatchId | None
+    after: int | None
+
+
+class Connection(HubConnection):
+    """A connection that remembers what its request asked for."""
+
+    route: PlayRoute | WatchRoute
+
+
+class Server:
+    """One hub's listening port and its open sockets.
+
+    `make_player` and `make_spectator` serve a connection; `read_token` checks a token and raises
+    TokenError.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        tables: Tables,
+        pages: Pages,
+        read_token: Callable[[str], Identity],
+        make_player: MakePlayer,
+        make_spectator: MakeSpectator,
+        metrics: Metrics,
+    ) -> None:
+        self._settings = settings
+        self._tables = tables
+        self._pages = pages
+        self._read_token = read_token
+        self._make_player = make_player
+        self._make_spectator = make_spectator
+        self._metrics = metrics
+        self._outboxes: set[Outbox] = set()
+        self._server: WebSocketServer | None = None
+        self.draining = False
+
+    async def start(self) -> tuple[str, int]:
+        """Listen; the address and port. Raises OSError if that can't be."""
+        self._server = await serve(
+            self._handle,
+            self._settings.host,
+            self._settings.port,
+            create_connection=Connection,
+            process_request=self._route,
+            select_subprotocol=_choose_subprotocol,
+            compression=None,
+            server_header=None,
+            max_size=MESSAGE_LIMIT_BYTES,
+            ping_interval=PING_SECONDS,
+            ping_timeout=PING_SECONDS,
+        )
+        host, port, *_ = self._server.sockets[0].getsockname()
+        return host, port
+
+    async def drain(self) -> None:
+        """Take no more sockets, say bye to each open one and wait until all have closed."""
+        self.draining = True
+        assert self._server is not None
+        self._server.close(close_connections=False)
+        for outbox in list(self._outboxes):
+            retry_ms = random.randint(*DRAIN_RETRY_MS)
+            outbox.close(CloseCode.GOING_AWAY, "the hub is stopping", retry_ms=retry_ms)
+        try:
+            async with asyncio.timeout(self._settings.drain_seconds):
+                await self._server.wait_closed()
+        except TimeoutError:
+            for connection in list(self._server.all_connections):
+                connection.transport.abort()
+            await self._server.wait_closed()
+
+    # ---- Before the upgrade
+
+    async def _route(self, connection: ServerConnection, request: Request) -> Response | None:
+        url = urlsplit(request.path)
+        if "upgrade" not in request.headers.get("Connection", "").lower():
+            return await self._pages.serve(request, url)
+        try:
+            assert isinstance(connection, Connection)
+            connection.route = await self._choose_route(request, url)
+        except Problem as problem:
+            return problem.response()
+        except StoreUnavailable as error:
+            return unavailable(error).response()
+        return None
+
+    async def _choose_route(self, request: Request, url: SplitResult) -> PlayRoute | WatchRoute:
+        query = {name: values[-1] for name, values in parse_qs(url.query).items()}
+        if self.draining:
+            raise Problem(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "draining",
+                "this hub is about to stop: connect to another",
+            )
+        match url.path.rstrip("/").split("/"):
+            case ["", "play"]:
+                return await self._route_player(request.headers, query)
+            case ["", "watch"]:
+                return WatchRoute(None, None)
+            case ["", "watch", match_id]:
+                await self._require_match(match_id)
+                return WatchRoute(MatchId(match_id), _after(query))
+        raise Problem(
+            HTTPStatus.NOT_FOUND, "not_found", "WebSockets are at /play, /watch and /watch/MATCH_ID"
+        )
+
+    async def _route_player(self, headers: Headers, query: dict[str, str]) -> PlayRoute:
+        identity = self._authenticate(headers, query)
+        after = _after(query)
+        match_id = query.get("match_id")
+        if after is None:
+            return PlayRoute(identity, None)
+        if match_id is None:
+            raise _bad_request("after needs match_id: which match do you resume?")
+        await self._require_match(match_id)
+        return PlayRoute(identity, (MatchId(match_id), after))
+
+    def _authenticate(self, headers: Headers, query: dict[str, str]) -> Identity:
+        if query.keys() & {"token", "access_token", "bearer"}:
+            raise _unauthorized("a token in the URL ends up in logs: send it in a header")
+        token = _find_token(headers)
+        if token is None:
+            raise _unauthorized(
+                "send your token as 'Authorization: Bearer T' or as the subprotocol 'bearer.T'"
+            )
+        try:
+            return self._read_token(token)
+        except TokenError as error:
+            raise _unauthorized(error.reason) from error
+
+    async def _require_match(self, match_id: str) -> None:
+        if not await self._tables.exists(match_id):
+            raise Problem(
+                HTTPStatus.NOT_FOUND, "match_not_found", f"there is no match {match_id!r}"
+            )
+
+    # ---- After the upgrade
+
+    async def _handle(self, connection: ServerConnection) -> None:
+        assert isinstance(connection, Connection)
+        format = FORMATS[connection.subprotocol or MSGPACK_SUBPROTOCOL]
+        match connection.route:
+            case PlayRoute(identity=identity, resume=resume):
+                player = self._make_player(connection, identity, format)
+                await self._serve("agent", player.outbox, player.run(resume))
+            case WatchRoute(match_id=None):
+                spectator = self._make_spectator(connection, format)
+                await self._serve("spectator", spectator.outbox, spectator.watch_lobby())
+            case WatchRoute(match_id=str() as match_id, after=after):
+                spectator = self._make_spectator(connection, format)
+                await self._serve(
+                    "spectator", spectator.outbox, spectator.watch_match(match_id, after)
+                )
+
+    async def _serve(self, role: str, outbox: Outbox, work: Any) -> None:
+        if len(self._outboxes) >= self._settings.max_sockets:
+            work.close()
+            outbox.close(CloseCode.TRY_AGAIN_LATER, "the hub is full", retry_ms=DRAIN_RETRY_MS[1])
+            await outbox.closed()
+            return
+        sockets = self._metrics.sockets.labels(role)
+        self._outboxes.add(outbox)
+        sockets.inc()
+        try:
+            await work
+        finally:
+            sockets.dec()
+            self._outboxes.discard(outbox)
+
+
+def _choose_subprotocol(
+    _connection: ServerConnection, offered: Sequence[Subprotocol]
+) -> Subprotocol | None:
+    """Take the first one that the client names and we speak; none named is msgpack."""
+    for subprotocol in offered:
+        if subprotocol in FORMATS:
+            return subprotocol
+    if all(each.startswith(TOKEN_SUBPROTOCOL_PREFIX) for each in offered):
+        return None
+    raise NegotiationError(
+        f"no such subprotocol: offer {MSGPACK_SUBPROTOCOL} or {JSON_SUBPROTOCOL}"
+    )
+
+
+def _find_token(headers: Headers) -> str | None:
+    scheme, _, token = headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and token.strip():
+        return token.strip()
+    offered = ",".join(headers.get_all("Sec-WebSocket-Protocol")).split(",")
+    for each in map(str.strip, offered):
+        if each.startswith(TOKEN_SUBPROTOCOL_PREFIX):
+            return each.removeprefix(TOKEN_SUBPROTOCOL_PREFIX)
+    return None
+
+
+def _after(query: dict[str, str]) -> int | None:
+    text = query.get("after")
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= SEQ_DIGITS):
+        raise _bad_request("after is the number of the last event that you have")
+    return int(text)
+
+
+def _bad_request(message: str) -> Problem:
+    return Problem(HTTPStatus.BAD_REQUEST, "bad_request", message)
+
+
+def _unauthorized(message: str) -> Problem:
+    return Problem(HTTPStatus.UNAUTHORIZED, "unauthorized", message)
