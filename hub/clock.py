@@ -13,15 +13,15 @@ import structlog
 from hub.listing import row
 from hub.matchmaker import Matchmaker
 from hub.metrics import Metrics
-from hub.referee import Referee
+from hub.referee import Attended, Referee
 from hub.rules.summary import platform_fee
 from hub.store.link import StoreUnavailable
 from hub.store.lobby import Lobby, Result
-from hub.store.tables import Claimed, Tables
+from hub.store.tables import Tables
 from protocol.codec import decode_event
 from protocol.messages import MatchFinished
 
-LONGEST_SLEEP_SECONDS = 1.0  # deadlines that other hubs have set may be nearer than those we know
+LONGEST_SLEEP_SECONDS = 0.5  # other hubs' deadlines may be nearer than ours; see also OUTAGE_MS
 
 _log = structlog.get_logger()
 
@@ -59,13 +59,11 @@ class Clock:
     async def tick(self) -> float:
         """Do all that is due; the seconds until something may be due again."""
         slots = self._tables.slots
-        claims = await asyncio.gather(*(self._tables.claim(slot) for slot in slots))
-        unbooked = await asyncio.gather(*(self._tables.unbooked(slot) for slot in slots))
-        await asyncio.gather(
-            *(self._time_out(match_id) for claimed in claims for match_id in claimed.match_ids),
-            *(self.book(match_id) for match_ids in unbooked for match_id in match_ids),
-        )
-        return _until_next(claims)
+        attended = await asyncio.gather(*(self._referee.attend(slot) for slot in slots))
+        self._metrics.auto_placements.inc(sum(each.placed for each in attended))
+        for match_ids in await asyncio.gather(*(self._tables.unbooked(slot) for slot in slots)):
+            await asyncio.gather(*(self.book(match_id) for match_id in match_ids))
+        return _until_next(attended)
 
     async def book(self, match_id: str) -> None:
         """Pay out a finished match, once, whoever asks and however often."""
@@ -90,11 +88,7 @@ class Clock:
             self._matchmaker.wake()  # some of its agents may have joined again
         await self._tables.mark_booked(match_id)
 
-    async def _time_out(self, match_id: str) -> None:
-        if await self._referee.time_out(match_id):
-            self._metrics.auto_placements.inc()
 
-
-def _until_next(claims: Sequence[Claimed]) -> float:
-    nearest = [claimed.next_ms / 1000 for claimed in claims if claimed.next_ms is not None]
+def _until_next(attended: Sequence[Attended]) -> float:
+    nearest = [each.next_ms / 1000 for each in attended if each.next_ms is not None]
     return min([LONGEST_SLEEP_SECONDS, *nearest])

@@ -6,6 +6,7 @@
 This is the one way in which a match moves, whoever asks for it: an agent or the clock.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Callable
 
@@ -17,7 +18,9 @@ from hub.store.stamps import AT_COMMIT
 from hub.store.tables import (
     Committed,
     Conflict,
+    Extended,
     Late,
+    Loaded,
     Record,
     Replayed,
     TableCopy,
@@ -27,6 +30,8 @@ from hub.store.tables import (
 from protocol.messages import Action, AgentId, ErrorCode
 
 Copies = Callable[[str], TableCopy | None]
+
+OUTAGE_REASON = "outage"  # the `reason` of deadline_moved (PROTOCOL.md)
 
 
 class Refusal(Exception):
@@ -43,6 +48,13 @@ class Placement(msgspec.Struct, frozen=True):
 
     record: Record
     replayed: bool
+
+
+class Attended(msgspec.Struct, frozen=True):
+    """How many placements were made for late agents, and in how many ms the next may be due."""
+
+    placed: int
+    next_ms: int | None
 
 
 class Referee:
@@ -73,21 +85,29 @@ class Referee:
             # The copy may be old, and the action may be one that was taken already.
             return await self._place_on_loaded(agent_id, action, digest)
 
-    async def time_out(self, match_id: str) -> bool:
-        """Place for the agent whose deadline has passed; False if there was nothing to do."""
+    async def attend(self, slot: int) -> Attended:
+        """Act on every deadline of a slot that has passed, and on every one that was moved."""
+        claimed = await self._tables.claim(slot)
+        placed = await asyncio.gather(*(self._time_out(each) for each in claimed.match_ids))
+        return Attended(sum(placed), claimed.next_ms)
+
+    async def _time_out(self, match_id: str) -> bool:
+        """Tell the players of a moved deadline, or else place for the agent; whether it placed."""
         loaded = await self._tables.load(match_id)
-        if loaded is None or loaded.copy.match.current_seat is None:
+        if loaded is None or loaded.copy.match.deadline is None or loaded.deadline_ms is None:
             return False
-        copy = loaded.copy
-        match, events = rules.time_out(copy.match, copy.server_seed, AT_COMMIT)
+        match, seed = loaded.copy.match, loaded.copy.server_seed
+        if loaded.deadline_ms > loaded.copy.match.deadline:
+            step = rules.move_deadline(match, loaded.deadline_ms, OUTAGE_REASON, AT_COMMIT)
+            await self._tables.commit(*step)
+            return False
+        match, events = rules.time_out(match, seed, AT_COMMIT)
         outcome = await self._tables.commit(match, events, guard="after")
         self._note_end(match)
         return isinstance(outcome, Committed)
 
     async def _place_on_loaded(self, agent_id: AgentId, action: Action, digest: bytes) -> Placement:
-        loaded = await self._tables.load(action.match_id, record_key(agent_id, action.id))
-        if loaded is None:
-            raise Refusal(ErrorCode.MATCH_NOT_FOUND, f"there is no match {action.match_id!r}")
+        loaded = await self._load(action.match_id, record_key(agent_id, action.id))
         if loaded.record is not None:
             return _replay(loaded.record, digest, action)
         try:
@@ -116,6 +136,7 @@ class Referee:
                 match,
                 events,
                 guard="before",
+                known_deadline=copy.match.deadline or 0,
                 key=record_key(agent_id, action.id),
                 record=Record(digest, action.turn, placed_seq, think_ms),
             )
@@ -127,6 +148,10 @@ class Referee:
                     return _replay(record, digest, action)
                 case Conflict(copy=TableCopy() as newer):
                     copy = newer
+                case Extended():
+                    await self.attend(self._tables.slot(action.match_id))
+                    await self._time_out(action.match_id)
+                    copy = (await self._load(action.match_id)).copy
                 case Late():
                     raise Refusal(
                         ErrorCode.DEADLINE_PASSED,
@@ -134,6 +159,12 @@ class Referee:
                     )
                 case _:
                     raise Refusal(ErrorCode.MATCH_NOT_FOUND, "the match is gone")
+
+    async def _load(self, match_id: str, key: str = "") -> Loaded:
+        loaded = await self._tables.load(match_id, key)
+        if loaded is None:
+            raise Refusal(ErrorCode.MATCH_NOT_FOUND, f"there is no match {match_id!r}")
+        return loaded
 
     def _note_end(self, match: Match) -> None:
         if match.current_seat is None:

@@ -7,6 +7,7 @@ tag, so each script touches one Redis Cluster slot.
                                id:AGENT:ID (an action's record)
     {tNN}:log:ID       stream  entry SEQ-0, field e = the packed event as clients get it
     {tNN}:due          zset    match -> when a hub should look at its deadline (ms)
+    {tNN}:pulse        string  when a hub last claimed deadlines (ms)
     {tNN}:outbox       set     finished matches whose result the lobby has yet to book
     {tNN}:feed:ID      channel one table: commits and presence
     {lobby}:queue      zset    waiting agent -> ticket (ascending: who came first)
@@ -63,9 +64,13 @@ class Keys:
         """Name an agent's leases."""
         return self._presence + agent_id
 
+    def matches_of(self, slot: int) -> str:
+        """Name what the records of a slot's matches start with."""
+        return self._tag(slot) + "match:"
+
     def match(self, match_id: str) -> str:
         """Name a match's record."""
-        return f"{self._tag(self.slot(match_id))}match:{match_id}"
+        return self.matches_of(self.slot(match_id)) + match_id
 
     def log(self, match_id: str) -> str:
         """Name a match's event log."""
@@ -78,6 +83,10 @@ class Keys:
     def due(self, slot: int) -> str:
         """Name a slot's deadlines."""
         return self._tag(slot) + "due"
+
+    def pulse(self, slot: int) -> str:
+        """Name the time at which a slot's deadlines were last claimed."""
+        return self._tag(slot) + "pulse"
 
     def outbox(self, slot: int) -> str:
         """Name a slot's unbooked results."""

@@ -21,6 +21,9 @@ _CLAIM = Script("claim")
 
 LEASE_MS = 3_000  # how long a hub has for a claimed deadline before another may take it over
 CLAIM_LIMIT = 200  # deadlines claimed at once from one slot
+OUTAGE_MS = (
+    1_000  # a silence of all hubs longer than this is made up for; they claim twice as often
+)
 
 Guard = Literal["before", "after", "any"]
 
@@ -63,19 +66,27 @@ class Early(msgspec.Struct, frozen=True):
     """The deadline has yet to pass."""
 
 
+class Extended(msgspec.Struct, frozen=True):
+    """An outage moves the deadline, and the players have yet to be told."""
+
+
 class Replayed(msgspec.Struct, frozen=True):
     """The key was used before, with this result."""
 
     record: Record
 
 
-Outcome = Committed | Conflict | Late | Early | Replayed
+Outcome = Committed | Conflict | Late | Early | Extended | Replayed
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """A table, and the record under the key that was asked for."""
+    """A table, and the record under the key that was asked for.
+
+    `deadline_ms` is what counts; after an outage it is later than the one that the match knows of.
+    """
 
     copy: TableCopy
+    deadline_ms: int | None
     record: Record | None
 
 
@@ -117,6 +128,7 @@ class Tables:
 
     def __init__(self, link: Link, keys: Keys) -> None:
         self.slots = range(keys.slots)
+        self.slot = keys.slot
         self._link = link
         self._keys = keys
 
@@ -126,14 +138,16 @@ class Tables:
         events: Sequence[AnyEvent],
         *,
         guard: Guard = "any",
+        known_deadline: int = 0,
         server_seed: bytes = b"",
         key: str = "",
         record: Record | None = None,
     ) -> Outcome:
         """Take a table to `match` by `events`, if it is still at the event before them.
 
-        `server_seed` is given for a new match only. `key` names the hash field under which
-        `record` is kept (see `record_key`). One round trip.
+        `guard` says on which side of the deadline this must be; `known_deadline` is the one that
+        the players were told. `server_seed` is given for a new match only. `key` names the hash
+        field under which `record` is kept (see `record_key`). One round trip.
         """
         ids = match.match_id
         keys = self._keys
@@ -145,20 +159,28 @@ class Tables:
         slot = keys.slot(ids)
         reply = await self._link.run(
             _COMMIT,
-            [keys.match(ids), keys.log(ids), keys.due(slot), keys.outbox(slot), keys.feed(ids)],
+            [
+                *(keys.match(ids), keys.log(ids), keys.due(slot), keys.outbox(slot)),
+                *(keys.feed(ids), keys.pulse(slot)),
+            ],
             *(ids, match.seq - len(events), guard, key, server_seed, _deadline(match)),
+            *(OUTAGE_MS, known_deadline),
             *payloads,
         )
         return _outcome(reply)
 
     async def load(self, match_id: str, key: str = "") -> Loaded | None:
         """Read a table, and the record under `key`; None if there is no such match."""
-        public, secret, record = await self._link.call(
-            "HMGET", self._keys.match(match_id), "public", "secret", key
+        public, secret, deadline, record = await self._link.call(
+            "HMGET", self._keys.match(match_id), "public", "secret", "deadline", key
         )
         if public is None:
             return None
-        return Loaded(_copy(public, secret), _record.decode(record) if key and record else None)
+        return Loaded(
+            _copy(public, secret),
+            None if deadline is None else int(deadline),
+            _record.decode(record) if key and record else None,
+        )
 
     async def exists(self, match_id: str) -> bool:
         """Tell whether there is such a match."""
@@ -256,5 +278,7 @@ def _outcome(reply: list[Any]) -> Outcome:
             return Conflict(_copy(public, secret) if public else None)
         case [b"late"]:
             return Late()
+        case [b"extended"]:
+            return Extended()
         case _:
             return Early()

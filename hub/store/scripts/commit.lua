@@ -3,17 +3,21 @@
 -- The payloads stay opaque: a state, events, an action's record, each with a list of stamps
 -- [offset, add, floor, ...]: at each offset the script writes max(floor, now + add) as eight bytes.
 --
--- KEYS    1 match hash   2 log stream   3 due zset   4 outbox set   5 feed channel
+-- After an outage (see claim.lua) a deadline may have moved, or be about to, without the players'
+-- having been told. An action that comes after the deadline they know of has to wait for that.
+--
+-- KEYS    1 match hash   2 log stream   3 due zset   4 outbox set   5 feed channel   6 pulse
 -- ARGV    1 match id
 --         2 expected seq; 0: the match must not exist yet
 --         3 "before": only before the deadline; "after": only once it has passed; "any"
 --         4 hash field of the action's record, or ""
 --         5 server seed of a new match, or ""
 --         6 next deadline as packed [add, floor], or "" if the match ends here
---         7,8 state and its stamps     9,10 record and its stamps
---         11,12 first event and its stamps, and so on
--- Returns {"committed", record} | {"conflict", seq, public, secret} | {"late"} | {"early"}
---         | {"replayed", record}
+--         7 how long a silence is an outage, in ms   8 the deadline that players know of, or 0
+--         9,10 state and its stamps   11,12 record and its stamps
+--         13,14 first event and its stamps, and so on
+-- Returns {"committed", record} | {"conflict", seq, public, secret} | {"replayed", record}
+--         | {"late"} | {"early"} | {"extended"}
 -- Publishes [first seq, state, event, event, ...] packed, on the feed channel.
 
 local held = redis.call('HMGET', KEYS[1], 'seq', 'ts', 'deadline', ARGV[4])
@@ -29,7 +33,12 @@ end
 local time = redis.call('TIME')
 local now = math.max(time[1] * 1000 + math.floor(time[2] / 1000), tonumber(held[2] or 0))
 local deadline = tonumber(held[3] or '')
-if ARGV[3] == 'before' and deadline and now >= deadline then
+if ARGV[3] == 'before' and deadline and now >= tonumber(ARGV[8]) then
+  local pulse = tonumber(redis.call('GET', KEYS[6]) or now)
+  local outage = now - pulse > tonumber(ARGV[7]) and deadline > pulse
+  if now < deadline or outage then
+    return {'extended'}
+  end
   return {'late'}
 end
 if ARGV[3] == 'after' and deadline and now < deadline then
@@ -56,9 +65,9 @@ local function bin(bytes)
   return '\198' .. struct.pack('>I4', #bytes) .. bytes
 end
 
-local state, record = stamped(7), stamped(9)
+local state, record = stamped(9), stamped(11)
 local message = {'', '\206' .. struct.pack('>I4', seq + 1), bin(state)}
-for index = 11, #ARGV, 2 do
+for index = 13, #ARGV, 2 do
   local event = stamped(index)
   seq = seq + 1
   redis.call('XADD', KEYS[2], string.format('%d-0', seq), 'e', event)
