@@ -30,6 +30,9 @@ from hub.store.lobby import Lobby
 from hub.store.tables import Tables
 from hub.tokens import Identity, load_secret, read
 from protocol.codec import Format
+from protocol.messages import Error, ErrorCode
+
+STORE_RETRY_MS = 1_000  # what clients are told when the store stops answering
 
 _log = structlog.get_logger()
 
@@ -81,7 +84,7 @@ class Hub:
         except BaseException:
             await self._close()
             raise
-        for part in (self.relay, self.hall, self.matchmaker, self.clock):
+        for part in (self.server, self.relay, self.hall, self.matchmaker, self.clock):
             self._tasks.append(asyncio.create_task(part.run()))
         _log.info("hub_listening", hub=self.id, host=self.address[0], port=self.address[1])
 
@@ -129,6 +132,14 @@ class Hub:
 
     def _note_store(self, up: bool) -> None:
         self.metrics.store_up.set(up)
+        if not up:
+            self.server.tell(
+                Error(
+                    code=ErrorCode.UNAVAILABLE,
+                    message="the shared store does not answer; what you send may have to wait",
+                    retry_ms=STORE_RETRY_MS,
+                )
+            )
 
     def _trouble(self) -> str:
         if self.server.draining:

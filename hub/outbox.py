@@ -17,25 +17,59 @@ from typing import Any
 
 from websockets.asyncio.server import ServerConnection
 from websockets.frames import Frame, Opcode
-from websockets.protocol import State
+from websockets.protocol import Event, State
 
 from protocol.codec import Format, encode, to_json
 from protocol.messages import Bye, Message
+
+UNANSWERED_PINGS = 2  # that end a connection
 
 OPCODES: dict[Format, Opcode] = {"msgpack": Opcode.BINARY, "json": Opcode.TEXT}
 
 
 class HubConnection(ServerConnection):
-    """A connection that tells its outbox when the transport's buffer has drained."""
+    """A connection that tells its outbox when the transport's buffer has drained, and is pinged.
+
+    The pings are sent from one place for all connections (see `check_pulse`), not from a task
+    for each. `round_trip_ms` is what the last answered one took.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.on_drained: Callable[[], None] = lambda: None
+        self.round_trip_ms: int | None = None
+        self._pinged_at: float | None = None
+        self._unanswered = 0
 
     def resume_writing(self) -> None:
         """Hear from the transport that its buffer is below the low-water mark."""
         super().resume_writing()
         self.on_drained()
+
+    def process_event(self, event: Event) -> None:
+        """Take note of pongs."""
+        super().process_event(event)
+        if isinstance(event, Frame) and event.opcode is Opcode.PONG and self._pinged_at is not None:
+            self.round_trip_ms = round((self.loop.time() - self._pinged_at) * 1000)
+            self._pinged_at = None
+            self._unanswered = 0
+
+    def check_pulse(self) -> None:
+        """Ping, or give the connection up if it has not answered UNANSWERED_PINGS of them.
+
+        One is not enough: after a pause of this process, the answer to it may lie in the socket
+        still unread.
+        """
+        if self.protocol.state is not State.OPEN:
+            return
+        if self._pinged_at is not None:
+            self._unanswered += 1
+            if self._unanswered >= UNANSWERED_PINGS:
+                self.transport.abort()
+                return
+        self._pinged_at = self.loop.time()
+        self.protocol.send_ping(b"")
+        self.send_data()
 
 
 class Batch:

@@ -101,7 +101,8 @@ class Player:
         self._allowance = Allowance(settings.messages_per_second, settings.message_burst)
         self._refused_in_a_row = 0
         self._tables: dict[MatchId, Table] = {}
-        self._followed: set[MatchId] = set()
+        self._latest: MatchId | None = None
+        self._busy = asyncio.Lock()
         self._seats: asyncio.Queue[MatchId] = asyncio.Queue()
         self._log = _log.bind(agent_id=identity.agent_id, socket=str(connection.id))
 
@@ -146,6 +147,11 @@ class Player:
             await self._hall.leave(self)
             await self.outbox.closed()
 
+    async def drain(self, retry_ms: int) -> None:
+        """Finish the command under way and say bye: the hub is stopping."""
+        async with self._busy:
+            self.outbox.close(CloseCode.GOING_AWAY, "the hub is stopping", retry_ms=retry_ms)
+
     async def _welcome(self, resume: tuple[MatchId, int] | None) -> None:
         standing = await self._hall.enter(self, self._identity.name)
         self.send(
@@ -181,14 +187,14 @@ class Player:
         table = await self._relay.open(match_id)
         if table is not None:
             self._tables[match_id] = table
-            self._followed.add(match_id)
+            self._latest = match_id
             await self._relay.follow(table, self, after)
         return table
 
     async def _follow_seats(self) -> None:
         while True:
             match_id = await self._seats.get()
-            if match_id in self._followed:
+            if match_id == self._latest:
                 continue
             try:
                 await self._follow(match_id, 0)
@@ -207,7 +213,8 @@ class Player:
                 self._refuse_flood(wait_ms)
                 continue
             self._refused_in_a_row = 0
-            await self._handle(data.encode() if isinstance(data, str) else data)
+            async with self._busy:
+                await self._handle(data.encode() if isinstance(data, str) else data)
 
     async def _handle(self, data: bytes) -> None:
         try:
@@ -239,7 +246,6 @@ class Player:
 
     async def _act(self, action: Action) -> Ack:
         placement = await self._referee.place(self.agent_id, action)
-        latency = self._connection.latency
         return Ack(
             id=action.id,
             match_id=MatchId(action.match_id),
@@ -247,7 +253,7 @@ class Player:
             seq=placement.record.seq,
             replayed=placement.replayed,
             think_ms=placement.record.think_ms,
-            latency_ms=round(latency * 1000) if latency else None,
+            latency_ms=self._connection.round_trip_ms,
         )
 
     async def _join(self, join: Join) -> Queued:

@@ -2,9 +2,8 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from http import HTTPStatus
-from typing import Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 import msgspec
@@ -16,7 +15,7 @@ from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 from hub.metrics import Metrics
-from hub.outbox import HubConnection, Outbox
+from hub.outbox import HubConnection
 from hub.pages import Pages, Problem, unavailable
 from hub.player import Player
 from hub.settings import Settings
@@ -32,10 +31,13 @@ from protocol.messages import (
     TOKEN_SUBPROTOCOL_PREFIX,
     CloseCode,
     MatchId,
+    Message,
 )
 
-PING_SECONDS = 20.0  # between keepalive pings, and how long a pong may take
+PING_SECONDS = 20.0  # between keepalive pings
+PINGS_PER_TURN = 64  # sent in one turn of the loop
 DRAIN_RETRY_MS = (100, 3_000)  # when a drained client comes back, spread out
+FULL_RETRY_MS = (5_000, 15_000)  # when a client that found no room may try again
 
 SEQ_DIGITS = 16  # as many as a whole number within +-2^53 can have
 
@@ -88,7 +90,7 @@ class Server:
         self._make_player = make_player
         self._make_spectator = make_spectator
         self._metrics = metrics
-        self._outboxes: set[Outbox] = set()
+        self._sockets: set[Player | Spectator] = set()
         self._server: WebSocketServer | None = None
         self.draining = False
 
@@ -104,8 +106,7 @@ class Server:
             compression=None,
             server_header=None,
             max_size=MESSAGE_LIMIT_BYTES,
-            ping_interval=PING_SECONDS,
-            ping_timeout=PING_SECONDS,
+            ping_interval=None,  # `run` does it for all
         )
         host, port, *_ = self._server.sockets[0].getsockname()
         return host, port
@@ -115,16 +116,31 @@ class Server:
         self.draining = True
         assert self._server is not None
         self._server.close(close_connections=False)
-        for outbox in list(self._outboxes):
-            retry_ms = random.randint(*DRAIN_RETRY_MS)
-            outbox.close(CloseCode.GOING_AWAY, "the hub is stopping", retry_ms=retry_ms)
+        goodbyes = [each.drain(random.randint(*DRAIN_RETRY_MS)) for each in self._sockets]
         try:
             async with asyncio.timeout(self._settings.drain_seconds):
+                await asyncio.gather(*goodbyes)
                 await self._server.wait_closed()
         except TimeoutError:
             for connection in list(self._server.all_connections):
                 connection.transport.abort()
             await self._server.wait_closed()
+
+    async def run(self) -> None:
+        """Ping all sockets now and then, until cancelled; one that does not answer is given up."""
+        assert self._server is not None
+        while True:
+            await asyncio.sleep(PING_SECONDS)
+            for turn, connection in enumerate(self._server.connections):
+                assert isinstance(connection, Connection)
+                connection.check_pulse()
+                if turn % PINGS_PER_TURN == 0:
+                    await asyncio.sleep(0)
+
+    def tell(self, message: Message) -> None:
+        """Send a message to every socket."""
+        for each in self._sockets:
+            each.send(message)
 
     # ---- Before the upgrade
 
@@ -199,30 +215,31 @@ class Server:
         match connection.route:
             case PlayRoute(identity=identity, resume=resume):
                 player = self._make_player(connection, identity, format)
-                await self._serve("agent", player.outbox, player.run(resume))
+                await self._serve("agent", player, player.run(resume))
             case WatchRoute(match_id=None):
                 spectator = self._make_spectator(connection, format)
-                await self._serve("spectator", spectator.outbox, spectator.watch_lobby())
+                await self._serve("spectator", spectator, spectator.watch_lobby())
             case WatchRoute(match_id=str() as match_id, after=after):
                 spectator = self._make_spectator(connection, format)
-                await self._serve(
-                    "spectator", spectator.outbox, spectator.watch_match(match_id, after)
-                )
+                await self._serve("spectator", spectator, spectator.watch_match(match_id, after))
 
-    async def _serve(self, role: str, outbox: Outbox, work: Any) -> None:
-        if len(self._outboxes) >= self._settings.max_sockets:
+    async def _serve(
+        self, role: str, each: Player | Spectator, work: Coroutine[None, None, None]
+    ) -> None:
+        if len(self._sockets) >= self._settings.max_sockets:
             work.close()
-            outbox.close(CloseCode.TRY_AGAIN_LATER, "the hub is full", retry_ms=DRAIN_RETRY_MS[1])
-            await outbox.closed()
+            retry_ms = random.randint(*FULL_RETRY_MS)
+            each.outbox.close(CloseCode.TRY_AGAIN_LATER, "the hub is full", retry_ms=retry_ms)
+            await each.outbox.closed()
             return
-        sockets = self._metrics.sockets.labels(role)
-        self._outboxes.add(outbox)
-        sockets.inc()
+        count = self._metrics.sockets.labels(role)
+        self._sockets.add(each)
+        count.inc()
         try:
             await work
         finally:
-            sockets.dec()
-            self._outboxes.discard(outbox)
+            count.dec()
+            self._sockets.discard(each)
 
 
 def _choose_subprotocol(

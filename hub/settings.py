@@ -85,5 +85,5 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_sockets: int = 50_000
     """How many sockets one hub takes; further ones are told to try again later."""
 
-    drain_seconds: float = 8.0
-    """How long a stopping hub spends on its sockets, of the 10 s in all (DESIGN.md, Sockets)."""
+    drain_seconds: float = 4.0
+    """How long a stopping hub spends on its sockets; its store may take 5 s more (embedded.py)."""

@@ -75,6 +75,10 @@ class Spectator:
         finally:
             self._hall.spectators.discard(self)
 
+    async def drain(self, retry_ms: int) -> None:
+        """Say bye: the hub is stopping."""
+        self.outbox.close(CloseCode.GOING_AWAY, "the hub is stopping", retry_ms=retry_ms)
+
     async def _listen(self) -> None:
         """Wait until the connection closes; close it if it sends anything."""
         try:
