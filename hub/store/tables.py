@@ -220,7 +220,11 @@ class Tables:
 
     async def claim(self, slot: int) -> Claimed:
         """Claim what is due in a slot, for LEASE_MS."""
-        wait_ms, *due = await self._link.run(_CLAIM, [self._keys.due(slot)], LEASE_MS, CLAIM_LIMIT)
+        wait_ms, *due = await self._link.run(
+            _CLAIM,
+            [self._keys.due(slot), self._keys.pulse(slot), self._keys.matches_of(slot)],
+            *(LEASE_MS, CLAIM_LIMIT, OUTAGE_MS),
+        )
         return Claimed(
             tuple(MatchId(match_id.decode()) for match_id in due),
             None if wait_ms < 0 else int(wait_ms),
