@@ -3,8 +3,11 @@
 import asyncio
 import secrets
 import signal
+import sys
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
+from multiprocessing.connection import Connection
 
 import structlog
 import uvloop
@@ -22,17 +25,21 @@ from hub.relay import Relay
 from hub.server import Server
 from hub.settings import Settings
 from hub.spectator import Spectator
-from hub.store.embedded import EmbeddedValkey
+from hub.store.embedded import EmbeddedValkey, EmbeddedValkeyError
 from hub.store.feed import Feed
 from hub.store.keys import Keys
-from hub.store.link import Link
+from hub.store.link import Link, StoreUnavailable
 from hub.store.lobby import Lobby
 from hub.store.tables import Tables
-from hub.tokens import Identity, load_secret, read
+from hub.tokens import Identity, SecretError, load_secret, read
+from hub.workers import run_crew
 from protocol.codec import Format
 from protocol.messages import Error, ErrorCode
 
 STORE_RETRY_MS = 1_000  # what clients are told when the store stops answering
+
+# What keeps a hub from starting and a person can put right; as text each says what to do.
+START_ERRORS = (EmbeddedValkeyError, SecretError, StoreUnavailable, OSError)
 
 _log = structlog.get_logger()
 
@@ -151,13 +158,17 @@ class Hub:
         return ""
 
 
-def main(settings: Settings) -> int:
+def main(settings: Settings, configure_logs: Callable[[], None]) -> int:
     """Run a hub until SIGTERM or Ctrl-C; its exit code.
 
-    Raises EmbeddedValkeyError, SecretError, StoreUnavailable or OSError if it can't start.
+    `configure_logs` is called in each worker process, too; it must be picklable.
+    Raises one of START_ERRORS if it can't start.
     """
+    if settings.workers > 1:
+        return run_crew(settings, partial(_work, configure_logs), _announce)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_run(settings))
+        runner.run(_run(settings, _announce))
+    return 0
 
 
 def grant(settings: Settings, agent_id: str, hp: int, reason: str) -> tuple[int, int]:
@@ -165,7 +176,18 @@ def grant(settings: Settings, agent_id: str, hp: int, reason: str) -> tuple[int,
     return asyncio.run(_grant(settings, agent_id, hp))
 
 
-async def _run(settings: Settings) -> int:
+def _work(configure_logs: Callable[[], None], settings: Settings, listens: Connection) -> None:
+    """Run one worker process; the parent hears on `listens` when it is open."""
+    configure_logs()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C, too, and passes it on
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_run(settings, lambda _host, _port: listens.send(True)))
+    except START_ERRORS as error:
+        sys.exit(f"Error: {error}")
+
+
+async def _run(settings: Settings, announce: Callable[[str, int], None]) -> None:
     secret = load_secret(settings)
     async with AsyncExitStack() as exits:
         hub = Hub(settings, await _open_store(settings, exits), secret)
@@ -174,11 +196,10 @@ async def _run(settings: Settings) -> int:
             exits.callback(server.close)
         await hub.start()
         exits.push_async_callback(hub.stop)
-        print(f"Claw Vegas is open at http://{_printable(hub.address)}", flush=True)
+        announce(*hub.address)
         if settings.house_bots:
             hub.hall.spectators.add(Announcer(settings.platform_fee_bps))
         await _until_told_to_stop(hub)
-    return 0
 
 
 async def _open_store(settings: Settings, exits: AsyncExitStack) -> str:
@@ -201,8 +222,9 @@ async def _until_told_to_stop(hub: Hub) -> None:
             task.cancel()
         told.set()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, tell)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, tell)
+    if hub.settings.workers == 1:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, tell)
     waits = [asyncio.create_task(told.wait()), asyncio.create_task(hub.failed())]
     done, pending = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     for wait in pending:
@@ -219,6 +241,6 @@ async def _grant(settings: Settings, agent_id: str, hp: int) -> tuple[int, int]:
         return await Lobby(link, keys, settings.starting_hp).grant(agent_id, hp)
 
 
-def _printable(address: tuple[str, int]) -> str:
-    host, port = address
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+def _announce(host: str, port: int) -> None:
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    print(f"Claw Vegas is open at http://{address}", flush=True)

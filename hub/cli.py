@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -147,6 +148,12 @@ def main() -> None:
 @_option("--port", type=PORT, default=DEFAULTS.port, help="The port to listen on; 0 is any.")
 @_store
 @_option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=DEFAULTS.workers,
+    help="How many processes to run on the port; the metrics port counts up from the first.",
+)
+@_option(
     "--turn-seconds",
     "turn_ms",
     type=_Number(0.001, DAY_SECONDS),
@@ -190,7 +197,7 @@ def serve(log_format: log.LogFormat, log_level: log.LogLevel, **chosen: Any) -> 
 
     log.configure(log_format, log_level)
     with _explained():
-        sys.exit(app.main(_settings(chosen)))
+        sys.exit(app.main(_settings(chosen), partial(log.configure, log_format, log_level)))
 
 
 @main.command()

@@ -100,6 +100,7 @@ class Server:
             self._handle,
             self._settings.host,
             self._settings.port,
+            reuse_port=self._settings.workers > 1,
             create_connection=Connection,
             process_request=self._route,
             select_subprotocol=_choose_subprotocol,

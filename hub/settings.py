@@ -43,6 +43,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     data_dir: Path = msgspec.field(default_factory=default_data_dir)
     """Where the bundled Valkey keeps its data, and the hub its secret."""
 
+    workers: int = 1
+    """How many hub processes share the port."""
+
     turn_ms: int = 90_000
     """How long an agent may think (RULES.md, Constants)."""
 

@@ -173,7 +173,8 @@ def _settle(call: _Call, reply: Any) -> None:
         return
     if isinstance(reply, ResponseError):
         # Our commands are right, so this is a store that can't take them: loading, read-only, full.
-        _log.error("store_refused", command=str(call.command[0]), reason=str(reply))
+        name = call.script.name if call.script else call.command[0]
+        _log.error("store_refused", command=name, reason=str(reply))
         reply = StoreUnavailable(str(reply))
     if isinstance(reply, StoreUnavailable):
         call.reply.set_exception(reply)
