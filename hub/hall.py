@@ -15,7 +15,6 @@ from hub.store.feed import Feed, Subscription
 from hub.store.keys import Keys
 from hub.store.link import StoreUnavailable
 from hub.store.lobby import (
-    PRESENCE_LEASE_MS,
     Broke,
     Closed,
     Lobby,
@@ -36,7 +35,7 @@ from protocol.messages import (
 )
 from protocol.messages import Lobby as LobbyMessage
 
-RENEW_SECONDS = PRESENCE_LEASE_MS / 1000 / 3  # two renewals may fail before a lease runs out
+RENEWALS = 3  # in the time of a lease: two may fail before it runs out
 
 RETRY_SECONDS = 0.2  # between attempts to ask while the store is away
 
@@ -108,7 +107,7 @@ class Hall:
     async def run(self) -> None:
         """Renew the leases of the agents here, until cancelled."""
         while True:
-            await asyncio.sleep(RENEW_SECONDS)
+            await asyncio.sleep(self._lobby.lease_ms / 1000 / RENEWALS)
             try:
                 await asyncio.gather(
                     *(

@@ -48,9 +48,24 @@ class Subscription:
 class Feed:
     """A hub's one subscriber connection; each channel has at most one subscriber here."""
 
-    def __init__(self, link: Link, probe_channel: str) -> None:
+    def __init__(
+        self,
+        link: Link,
+        probe_channel: str,
+        *,
+        probe_seconds: float = PROBE_SECONDS,
+        answer_seconds: float = PROBE_ANSWER_SECONDS,
+    ) -> None:
         self._link = link
-        self._pool: Any = ConnectionPool.from_url(link.url, retry=Retry(NoBackoff(), 0), protocol=2)
+        self._probe_seconds = probe_seconds
+        self._answer_seconds = answer_seconds
+        self._pool: Any = ConnectionPool.from_url(
+            link.url,
+            retry=Retry(NoBackoff(), 0),
+            socket_timeout=answer_seconds,
+            socket_connect_timeout=answer_seconds,
+            protocol=2,
+        )
         self._connection: Any = None
         self._subscriptions: dict[bytes, Subscription] = {}
         self._unconfirmed: Counter[bytes] = Counter()
@@ -135,14 +150,14 @@ class Feed:
     async def _watch(self) -> str:
         """Send probes; returns when one does not come back."""
         while True:
-            await asyncio.sleep(PROBE_SECONDS * random.uniform(2 / 3, 4 / 3))
+            await asyncio.sleep(self._probe_seconds * random.uniform(2 / 3, 4 / 3))
             if not await self._probe():
                 return "a probe did not come back"
 
     async def _probe(self) -> bool:
         self._probe_heard.clear()
         try:
-            async with asyncio.timeout(PROBE_ANSWER_SECONDS):
+            async with asyncio.timeout(self._answer_seconds):
                 await self._link.call("PUBLISH", self._probe_channel, "")
                 await self._probe_heard.wait()
         except (TimeoutError, StoreUnavailable):

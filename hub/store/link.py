@@ -63,7 +63,13 @@ class Link:
     answering begins and ends.
     """
 
-    def __init__(self, url: str, on_state: Callable[[bool], None] = lambda up: None) -> None:
+    def __init__(
+        self,
+        url: str,
+        on_state: Callable[[bool], None] = lambda up: None,
+        *,
+        answer_seconds: float = ANSWER_SECONDS,
+    ) -> None:
         self.url = url
         self.round_trips = 0
         self.up = False
@@ -72,8 +78,8 @@ class Link:
             url,
             max_connections=LANES + 1,
             retry=Retry(NoBackoff(), 0),  # a repeat is the caller's to decide: see StoreUnavailable
-            socket_timeout=ANSWER_SECONDS,
-            socket_connect_timeout=ANSWER_SECONDS,
+            socket_timeout=answer_seconds,
+            socket_connect_timeout=answer_seconds,
             protocol=2,
         )
         self._redis: Redis = Redis(connection_pool=self._pool)

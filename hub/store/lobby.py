@@ -132,7 +132,10 @@ _pack = msgspec.msgpack.Encoder().encode
 class Lobby:
     """The lobby of one store."""
 
-    def __init__(self, link: Link, keys: Keys, starting_hp: int) -> None:
+    def __init__(
+        self, link: Link, keys: Keys, starting_hp: int, *, lease_ms: int = PRESENCE_LEASE_MS
+    ) -> None:
+        self.lease_ms = lease_ms
         self._link = link
         self._keys = keys
         self._starting_hp = starting_hp
@@ -145,14 +148,14 @@ class Lobby:
         hp, match_id, ticket, first = await self._link.run(
             _ENTER,
             [keys.balances, keys.names, keys.seats, keys.queue, keys.presence(agent_id)],
-            *(agent_id, name, self._starting_hp, hub_id, PRESENCE_LEASE_MS),
+            *(agent_id, name, self._starting_hp, hub_id, self.lease_ms),
         )
         seat = MatchId(match_id.decode()) if match_id else None
         return Standing(int(float(hp)), seat, ticket is not None, first == 1)
 
     async def vouch(self, agent_id: str, hub_id: str, *, connected: bool) -> bool:
         """Renew or end a hub's word that an agent is connected; whether any hub vouches for it."""
-        lease_ms = PRESENCE_LEASE_MS if connected else 0
+        lease_ms = self.lease_ms if connected else 0
         keys = [self._keys.presence(agent_id)]
         return int(await self._link.run(_VOUCH, keys, hub_id, lease_ms)) > 0
 

@@ -126,7 +126,11 @@ _PRESENCE = 0  # stands where a commit has its first seq
 class Tables:
     """All tables of one store."""
 
-    def __init__(self, link: Link, keys: Keys) -> None:
+    def __init__(
+        self, link: Link, keys: Keys, *, lease_ms: int = LEASE_MS, outage_ms: int = OUTAGE_MS
+    ) -> None:
+        self._lease_ms = lease_ms
+        self._outage_ms = outage_ms
         self.slots = range(keys.slots)
         self.slot = keys.slot
         self._link = link
@@ -164,7 +168,7 @@ class Tables:
                 *(keys.feed(ids), keys.pulse(slot)),
             ],
             *(ids, match.seq - len(events), guard, key, server_seed, _deadline(match)),
-            *(OUTAGE_MS, known_deadline),
+            *(self._outage_ms, known_deadline),
             *payloads,
         )
         return _outcome(reply)
@@ -219,11 +223,11 @@ class Tables:
         await self._link.call("PUBLISH", self._keys.feed(match_id), message)
 
     async def claim(self, slot: int) -> Claimed:
-        """Claim what is due in a slot, for LEASE_MS."""
+        """Claim what is due in a slot, for as long as a lease lasts."""
         wait_ms, *due = await self._link.run(
             _CLAIM,
             [self._keys.due(slot), self._keys.pulse(slot), self._keys.matches_of(slot)],
-            *(LEASE_MS, CLAIM_LIMIT, OUTAGE_MS),
+            *(self._lease_ms, CLAIM_LIMIT, self._outage_ms),
         )
         return Claimed(
             tuple(MatchId(match_id.decode()) for match_id in due),
