@@ -40,6 +40,11 @@ class _OnlyType(msgspec.Struct):
     type: str
 
 
+class _OnlyPosition(msgspec.Struct):
+    match_id: str
+    seq: int
+
+
 class _Codec:
     """The encoder and decoders of one format."""
 
@@ -50,6 +55,7 @@ class _Codec:
         self.event = decoder(AnyEvent)
         self.only_id = decoder(_OnlyId)
         self.only_type = decoder(_OnlyType)
+        self.only_position = decoder(_OnlyPosition)
         self.anything = decoder()
 
 
@@ -96,6 +102,18 @@ def decode_server(data: bytes, format: Format) -> ServerMessage | None:
             return None
         raise DecodeError(_reason(error)) from None
     return message
+
+
+def find_position(data: bytes, format: Format) -> tuple[str, int] | None:
+    """Find the match_id and seq of an event, be its type known or not; None if it has none.
+
+    A client needs them of the events that it ignores, or it would miss those later.
+    """
+    try:
+        found: _OnlyPosition = _CODECS[format].only_position.decode(data)
+    except _UNREADABLE:
+        return None
+    return found.match_id, found.seq
 
 
 def decode_event(data: bytes, format: Format) -> AnyEvent:

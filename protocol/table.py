@@ -44,42 +44,24 @@ def apply(state: TableState | None, message: TableMessage) -> TableState:
         return _start(message)
     if state is None:
         raise ValueError(f"{type(message).__name__} before a snapshot or match_started")
-    return _advance(state, message)
-
-
-def my_seat(state: TableState, agent_id: str | None) -> int | None:
-    """Find an agent's seat at a table; None if it has none."""
-    return next((player.seat for player in state.players if player.agent_id == agent_id), None)
-
-
-def _advance(
-    state: TableState,
-    message: RoundStarted
-    | Roll
-    | DeadlineMoved
-    | Placed
-    | TableTalk
-    | RoundSettled
-    | MatchFinished
-    | Presence,
-) -> TableState:
     match message:
         case RoundStarted():
-            return _start_round(state, message)
+            after = _start_round(state, message)
         case Roll():
-            return _roll(state, message)
+            after = _roll(state, message)
         case DeadlineMoved():
-            return replace(state, deadline=message.deadline)
+            after = replace(state, deadline=message.deadline)
         case Placed():
-            return _place(state, message)
+            after = _place(state, message)
         case TableTalk():
-            return _talk(state, message)
+            after = _talk(state, message)
         case RoundSettled():
-            return _settle(state, message)
+            after = _settle(state, message)
         case MatchFinished():
-            return _finish(state, message)
+            after = _finish(state, message)
         case _:
-            return _connect(state, message)
+            after = _connect(state, message)
+    return after
 
 
 def _start(event: MatchStarted) -> TableState:
@@ -103,7 +85,7 @@ def _start(event: MatchStarted) -> TableState:
                 money=0,
                 bills_won=0,
                 away=False,
-                connected=False,
+                connected=True,  # nobody else is seated
             )
             for entrant in event.players
         ),
