@@ -56,7 +56,7 @@ class Hub:
         self.tables = Tables(self.link, keys)
         self.lobby = Lobby(self.link, keys, settings.starting_hp)
         self._feed = Feed(self.link, keys.probe(self.id))
-        self.relay = Relay(self.tables, self.lobby, self._feed, keys)
+        self.relay = Relay(self.tables, self.lobby, self._feed, keys, self.metrics)
         self.referee = Referee(self.tables, self.relay.copy)
         self.matchmaker = Matchmaker(self.lobby, self.tables, settings)
         self.clock = Clock(self.tables, self.lobby, self.referee, self.matchmaker, self.metrics)
@@ -134,7 +134,6 @@ class Hub:
             settings=self.settings,
             hall=self.hall,
             relay=self.relay,
-            metrics=self.metrics,
         )
 
     def _note_store(self, up: bool) -> None:

@@ -15,7 +15,7 @@ class Metrics:
         self.moves = self._counter("moves", "Agents' actions, by how they ended", ["result"])
         self.auto_placements = self._counter("auto_placements", "Placements made at deadlines")
         self.events = self._counter("events", "Match events heard from the store")
-        self.deliveries = self._counter("deliveries", "Events written to sockets", ["role"])
+        self.deliveries = self._counter("deliveries", "Events written to sockets")
         self.skipped = self._counter("skipped", "Events that slow spectators were spared")
         self.errors = self._counter("errors", "Error replies to agents", ["code"])
         self.matches_finished = self._counter("matches_finished", "Matches finished", ["reason"])

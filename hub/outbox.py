@@ -1,14 +1,16 @@
-"""Write to sockets: frames built once for all, one write a socket and loop turn, bounded.
+"""Write to sockets past `send()`: finished frames, one write a socket and loop turn, bounded.
 
 A public message goes to many sockets, so its WebSocket frame is built once and the bytes are
-handed to each transport, past `send()`. That is safe under these conditions, all of them kept
-here and nowhere else:
+handed to each transport. All that this bypasses or overrides in the websockets package is in this
+file, and it is safe for these reasons:
 
 - frames from a server are not masked and, with compression off, don't depend on the socket;
 - no message is ever sent in fragments, so a frame can't fall between two fragments;
-- nothing is written unless the connection's state is OPEN: after a close frame nothing may follow,
-  and before the handshake's response nothing may precede it;
-- the transport's own buffer is watched, since `send()`'s flow control is passed by.
+- nothing is written unless the connection is open: `ready` ends as soon as the library has written
+  or received a close frame (`send_data`) or the connection is gone (`connection_lost`);
+- flow control is the transport's own: it calls `pause_writing` when more than the outbox's limit
+  waits, and `resume_writing` when that has drained;
+- pings are sent by the library's protocol object and pongs seen where it hands on its events.
 """
 
 import asyncio
@@ -22,29 +24,47 @@ from websockets.protocol import Event, State
 from protocol.codec import Format, encode, to_json
 from protocol.messages import Bye, Message
 
-UNANSWERED_PINGS = 2  # that end a connection
-
 OPCODES: dict[Format, Opcode] = {"msgpack": Opcode.BINARY, "json": Opcode.TEXT}
+
+UNANSWERED_PINGS = 2  # that end a connection
 
 
 class HubConnection(ServerConnection):
-    """A connection that tells its outbox when the transport's buffer has drained, and is pinged.
+    """A connection whose outbox writes to the transport, and which is pinged from outside.
 
-    The pings are sent from one place for all connections (see `check_pulse`), not from a task
-    for each. `round_trip_ms` is what the last answered one took.
+    `round_trip_ms` is what the last answered ping took.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.on_drained: Callable[[], None] = lambda: None
+        self.outbox: Outbox | None = None
         self.round_trip_ms: int | None = None
         self._pinged_at: float | None = None
         self._unanswered = 0
 
+    def send_data(self) -> None:
+        """Write what the library has to say; if that begins a close, nothing may follow it."""
+        super().send_data()
+        if self.outbox is not None and self.protocol.state is not State.OPEN:
+            self.outbox.end()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Hear from the transport that it is closed."""
+        if self.outbox is not None:
+            self.outbox.end()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Hear from the transport that more waits than its high-water mark."""
+        super().pause_writing()
+        if self.outbox is not None:
+            self.outbox.overflow()
+
     def resume_writing(self) -> None:
-        """Hear from the transport that its buffer is below the low-water mark."""
+        """Hear from the transport that less waits than its low-water mark."""
         super().resume_writing()
-        self.on_drained()
+        if self.outbox is not None:
+            self.outbox.drain()
 
     def process_event(self, event: Event) -> None:
         """Take note of pongs."""
@@ -82,6 +102,18 @@ class Batch:
     def __len__(self) -> int:
         return len(self._packed)
 
+    @classmethod
+    def of(cls, message: Message) -> "Batch":
+        """Make a batch of one message."""
+        return cls([encode(message, "msgpack")])
+
+    @classmethod
+    def joined(cls, batches: Sequence["Batch"]) -> "Batch":
+        """Make one batch of several, in order."""
+        if len(batches) == 1:
+            return batches[0]  # its frames may be there already
+        return cls([packed for batch in batches for packed in batch._packed])
+
     def frames(self, format: Format) -> bytes:
         """Return the messages as WebSocket frames, joined."""
         if format not in self._frames:
@@ -98,9 +130,23 @@ def frame(payload: bytes, format: Format) -> bytes:
 class Outbox:
     """One socket's bounded way out.
 
-    What is written in one turn of the loop leaves as one write. When more than `limit_bytes` wait
-    for the socket, `on_overflow` is called; when they have drained, `on_drained`.
+    When more than `limit_bytes` wait for the socket it is no longer `ready`, and `on_overflow` is
+    called; when they have drained, `on_drained`, which may call `resume`. What is sent while it
+    is not ready is dropped.
     """
+
+    __slots__ = (
+        "_closing",
+        "_connection",
+        "_on_drained",
+        "_on_overflow",
+        "_pending",
+        "behind",
+        "format",
+        "ready",
+        "skipped",
+        "transmit",
+    )
 
     def __init__(
         self,
@@ -111,42 +157,37 @@ class Outbox:
         on_drained: Callable[[], None] = lambda: None,
     ) -> None:
         self.format = format
-        self.overflowing = False
-        connection.on_drained = self._drained
+        self.ready = True
+        self.behind = False
+        self.skipped = 0  # messages of a crowd's that it was spared while behind
+        self.transmit: Callable[[bytes], None] = connection.transport.write
         self._connection = connection
-        self._limit_bytes = limit_bytes
         self._on_overflow = on_overflow
         self._on_drained = on_drained
         self._pending: list[bytes] = []
         self._closing: asyncio.Task[None] | None = None
+        connection.outbox = self
+        connection.transport.set_write_buffer_limits(limit_bytes, limit_bytes // 4)
 
     def send(self, message: Message) -> None:
         """Send one message of this socket's own."""
         self.write(frame(encode(message, self.format), self.format))
 
     def deliver(self, batch: Batch) -> None:
-        """Send messages that many sockets get."""
+        """Send messages that several sockets get."""
         self.write(batch.frames(self.format))
 
     def write(self, frames: bytes) -> None:
-        """Send finished frames."""
+        """Send finished frames; those of one turn of the loop leave as one write."""
         if not self._pending:
-            asyncio.get_running_loop().call_soon(self.flush)
+            self._connection.loop.call_soon(self.flush)
         self._pending.append(frames)
 
     def flush(self) -> None:
         """Hand to the transport what is pending."""
         pending, self._pending = self._pending, []
-        connection = self._connection
-        if not pending or connection.protocol.state is not State.OPEN:
-            return
-        transport = connection.transport
-        if transport.is_closing():
-            return
-        transport.write(b"".join(pending))
-        if not self.overflowing and transport.get_write_buffer_size() > self._limit_bytes:
-            self.overflowing = True
-            self._on_overflow()
+        if pending and self.ready:
+            self.transmit(b"".join(pending))
 
     def close(self, code: int, reason: str, *, reconnect: bool = True, retry_ms: int = 0) -> None:
         """Say bye and close the socket; only the first call counts."""
@@ -160,7 +201,24 @@ class Outbox:
         if self._closing is not None:
             await self._closing
 
-    def _drained(self) -> None:
-        if self.overflowing:
-            self.overflowing = False
+    def end(self) -> None:
+        """Send nothing from now on: the connection is closing or closed."""
+        self.ready = self.behind = False
+
+    def overflow(self) -> None:
+        """Note that more waits than may."""
+        if self.ready:
+            self.ready = False
+            self.behind = True
+            self._on_overflow()
+
+    def drain(self) -> None:
+        """Note that what waited has drained."""
+        if self.behind:
             self._on_drained()
+
+    def resume(self) -> None:
+        """Send again; what was dropped must not be missed by then."""
+        if self.behind:
+            self.behind = False
+            self.ready = True

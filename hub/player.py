@@ -14,10 +14,11 @@ from hub.matchmaker import Matchmaker
 from hub.metrics import Metrics
 from hub.outbox import Batch, HubConnection, Outbox
 from hub.referee import Referee, Refusal
-from hub.relay import Relay, Table
+from hub.relay import Relay
 from hub.settings import Settings
 from hub.store.link import StoreUnavailable
 from hub.store.lobby import InQueue, JoinRequest, Lobby, NotQueued
+from hub.table import Table
 from hub.tokens import Identity
 from protocol.codec import DecodeError, Format, decode_command
 from protocol.messages import (
@@ -69,8 +70,6 @@ class Allowance:
 
 class Player:
     """One socket of one agent."""
-
-    first = True  # served before spectators
 
     def __init__(
         self,
@@ -143,7 +142,7 @@ class Player:
         finally:
             expiry.cancel()
             for table in self._tables.values():
-                self._relay.unfollow(table, self)
+                table.unseat(self)
             await self._hall.leave(self)
             await self.outbox.closed()
 

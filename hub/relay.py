@@ -5,109 +5,24 @@ of `seq`; where it does not connect, the missing part is read from the log first
 """
 
 import asyncio
-from typing import Protocol
+from collections.abc import Callable
 
 import structlog
 
-from hub.outbox import Batch
-from hub.rules.match import Match, table_state
+from hub.crowd import Pacer
+from hub.metrics import Metrics
+from hub.outbox import Batch, Outbox
 from hub.store.feed import Feed, Subscription
 from hub.store.keys import Keys
 from hub.store.link import StoreUnavailable
 from hub.store.lobby import Lobby
-from hub.store.tables import SeatPresence, TableCopy, Tables, Update, read_match, read_update
-from protocol.messages import MatchId, Message, Presence, Snapshot
+from hub.store.tables import SeatPresence, TableCopy, Tables, Update, read_update
+from hub.table import Follower, Table, say_goodbye
 
 RETRY_SECONDS = 0.2  # between attempts to read the log while the store is away
 LINGER_SECONDS = 10.0  # a table without sockets is kept this long: agents may be reconnecting
 
 _log = structlog.get_logger()
-
-
-class Follower(Protocol):
-    """A socket that follows tables."""
-
-    first: bool  # served before others: agents before spectators
-
-    def deliver(self, batch: Batch) -> None:
-        """Pass on public messages of one commit."""
-
-    def send(self, message: Message) -> None:
-        """Pass on a message of this socket's own."""
-
-    def ended(self, match_id: MatchId) -> None:
-        """Learn that a match has finished and everything about it was delivered."""
-
-
-class Table:
-    """A table as this hub has it, and the sockets here that follow it."""
-
-    def __init__(self, copy: TableCopy, connected: list[bool]) -> None:
-        self.match_id = copy.match.match_id
-        self.seq = copy.match.seq
-        self.connected = connected
-        self.followers: list[Follower] = []
-        self._server_seed = copy.server_seed
-        self._public = b""
-        self._match: Match | None = copy.match
-
-    @property
-    def match(self) -> Match:
-        """The match as of `seq`."""
-        if self._match is None:
-            self._match = read_match(self._public)
-        return self._match
-
-    @property
-    def copy(self) -> TableCopy:
-        """What the referee needs to move the match."""
-        return TableCopy(self.match, self._server_seed)
-
-    @property
-    def finished(self) -> bool:
-        """Tell whether the match is over."""
-        return self.match.status == "finished"
-
-    def snapshot(self, id: str | None = None, skipped: int | None = None) -> Snapshot:
-        """Show the table as of `seq`."""
-        return Snapshot(
-            id=id,
-            match_id=self.match_id,
-            seq=self.seq,
-            state=table_state(self.match, self.connected),
-            skipped=skipped,
-        )
-
-    def advance(self, update: Update) -> None:
-        """Take the step that follows `seq` and pass its events on."""
-        self.seq = update.seq
-        self._public = update.public
-        self._match = None
-        self._deliver(Batch(update.events))
-        if self.finished:
-            for follower in self.followers:
-                follower.ended(self.match_id)
-            self.followers.clear()
-
-    def note(self, presence: SeatPresence) -> None:
-        """Note that a seat's sockets came or went, and pass it on."""
-        if self.connected[presence.seat] == presence.connected:
-            return
-        self.connected[presence.seat] = presence.connected
-        message = Presence(match_id=self.match_id, seat=presence.seat, connected=presence.connected)
-        for follower in self.followers:
-            follower.send(message)
-
-    def add(self, follower: Follower) -> None:
-        """Pass everything after `seq` on to one more socket."""
-        if follower.first:
-            self.followers.insert(0, follower)
-        else:
-            self.followers.append(follower)
-
-    def _deliver(self, batch: Batch) -> None:
-        for follower in self.followers:
-            follower.deliver(batch)
 
 
 class TableFeed:
@@ -183,7 +98,10 @@ async def read_missed(tables: Tables, table: Table) -> Update | None:
 class Relay:
     """The tables that this hub follows."""
 
-    def __init__(self, tables: Tables, lobby: Lobby, feed: Feed, keys: Keys) -> None:
+    def __init__(
+        self, tables: Tables, lobby: Lobby, feed: Feed, keys: Keys, metrics: Metrics
+    ) -> None:
+        self._pacer = Pacer(metrics)
         self._tables = tables
         self._lobby = lobby
         self._feed = feed
@@ -200,9 +118,7 @@ class Relay:
 
     def spectators(self, match_id: str) -> int:
         """Count the sockets here that watch a table."""
-        if match_id not in self._open:
-            return 0
-        return sum(not follower.first for follower in self._open[match_id][0].table.followers)
+        return len(self._open[match_id][0].table.crowd) if match_id in self._open else 0
 
     async def open(self, match_id: str) -> Table | None:
         """Follow a table, if this hub does not yet; None if there is no such match."""
@@ -213,31 +129,41 @@ class Relay:
             self._opening[match_id] = asyncio.create_task(self._open_table(match_id))
         return await asyncio.shield(self._opening[match_id])
 
-    async def follow(self, table: Table, follower: Follower, after: int | None) -> None:
-        """Give a socket all that comes after event `after`, or a snapshot and what follows it."""
+    async def follow(self, table: Table, agent: Follower, after: int | None) -> None:
+        """Give an agent's socket all that comes after event `after`, or a snapshot and the rest."""
         if after is None or after > table.seq:
-            follower.send(table.snapshot())
-            after = table.seq
+            agent.deliver(Batch.of(table.snapshot()))
+        else:
+            await self._send_log(table, after, agent.deliver)
+        if table.finished:
+            agent.ended(table.match_id)
+        else:
+            table.seat(agent)
+
+    async def watch(self, table: Table, outbox: Outbox, after: int | None) -> None:
+        """Give a spectator all that comes after event `after`, or a snapshot and the rest."""
+        if after is None or after > table.seq:
+            outbox.send(table.snapshot())
+        else:
+            await self._send_log(table, after, outbox.deliver)
+        outbox.flush()
+        if table.finished:
+            say_goodbye(outbox)
+        else:
+            table.crowd.admit(outbox)
+
+    async def _send_log(self, table: Table, after: int, deliver: Callable[[Batch], None]) -> None:
+        """Deliver the events after `after` up to table.seq, whatever that is by the end."""
         while after < table.seq:
             events = await self._tables.log(table.match_id, after + 1, table.seq)
-            follower.deliver(Batch(events))
+            deliver(Batch(events))
             after += len(events)
-        # Between the last look at table.seq and this line nothing else runs.
-        if table.finished:
-            follower.ended(table.match_id)
-        else:
-            table.add(follower)
-
-    def unfollow(self, table: Table, follower: Follower) -> None:
-        """Stop giving a socket a table's events."""
-        if follower in table.followers:
-            table.followers.remove(follower)
 
     async def run(self) -> None:
         """Stop following tables that nobody here needs, until cancelled."""
         while True:
             await asyncio.sleep(LINGER_SECONDS)
-            idle = {each for each, (feed, _) in self._open.items() if not feed.table.followers}
+            idle = {each for each, (feed, _) in self._open.items() if not feed.table.is_followed}
             for match_id in idle & self._idle:
                 channel, subscription = self._open.pop(match_id)
                 channel.close()
@@ -250,7 +176,7 @@ class Relay:
             if loaded is None:
                 return None
             agent_ids = [player.agent_id for player in loaded.copy.match.players]
-            table = Table(loaded.copy, await self._lobby.connected(agent_ids))
+            table = Table(loaded.copy, await self._lobby.connected(agent_ids), self._pacer)
             if not table.finished:
                 await self._subscribe(table)
             return table

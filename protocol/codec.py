@@ -125,6 +125,12 @@ def decode_event(data: bytes, format: Format) -> AnyEvent:
     return event
 
 
+def message_type(packed: bytes) -> str:
+    """Read no more of a well-formed msgpack message than its `type`."""
+    found: str = _CODECS["msgpack"].only_type.decode(packed).type
+    return found
+
+
 def to_json(packed: bytes) -> bytes:
     """Rewrite one msgpack message as JSON, field for field."""
     return bytes(_CODECS["json"].encode(_CODECS["msgpack"].anything.decode(packed)))
