@@ -51,7 +51,8 @@ class HubConnection(ServerConnection):
     def connection_lost(self, exc: Exception | None) -> None:
         """Hear from the transport that it is closed."""
         if self.outbox is not None:
-            self.outbox.end()
+            self.outbox.detach()
+            self.outbox = None
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -127,6 +128,10 @@ def frame(payload: bytes, format: Format) -> bytes:
     return Frame(OPCODES[format], payload).serialize(mask=False)
 
 
+def _do_nothing() -> None:
+    pass
+
+
 class Outbox:
     """One socket's bounded way out.
 
@@ -154,7 +159,7 @@ class Outbox:
         format: Format,
         limit_bytes: int,
         on_overflow: Callable[[], None],
-        on_drained: Callable[[], None] = lambda: None,
+        on_drained: Callable[[], None] = _do_nothing,
     ) -> None:
         self.format = format
         self.ready = True
@@ -204,6 +209,15 @@ class Outbox:
     def end(self) -> None:
         """Send nothing from now on: the connection is closing or closed."""
         self.ready = self.behind = False
+
+    def detach(self) -> None:
+        """Let go of the connection and its owner.
+
+        They refer to the outbox, and closed connections have to be free without the garbage
+        collector's help: it is kept away from what is alive (see server.py).
+        """
+        self.end()
+        self._on_overflow = self._on_drained = _do_nothing
 
     def overflow(self) -> None:
         """Note that more waits than may."""

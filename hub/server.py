@@ -1,8 +1,9 @@
 """Listen on one port: WebSockets for agents and spectators, plain HTTP for everything else."""
 
 import asyncio
+import gc
 import random
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from http import HTTPStatus
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
@@ -10,9 +11,7 @@ import msgspec
 from websockets.asyncio.server import Server as WebSocketServer
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.datastructures import Headers
-from websockets.exceptions import NegotiationError
 from websockets.http11 import Request, Response
-from websockets.typing import Subprotocol
 
 from hub.metrics import Metrics
 from hub.outbox import HubConnection
@@ -39,6 +38,7 @@ PINGS_PER_TURN = 64  # sent in one turn of the loop
 DRAIN_RETRY_MS = (100, 3_000)  # when a drained client comes back, spread out
 FULL_RETRY_MS = (5_000, 15_000)  # when a client that found no room may try again
 
+FREEZE_STEP = 100  # sockets, and a quarter more, by which a hub grows between two freezes
 SEQ_DIGITS = 16  # as many as a whole number within +-2^53 can have
 
 MakePlayer = Callable[[HubConnection, Identity, Format], Player]
@@ -60,9 +60,13 @@ class WatchRoute(msgspec.Struct, frozen=True):
 
 
 class Connection(HubConnection):
-    """A connection that remembers what its request asked for."""
+    """A connection that remembers what its request asked for.
+
+    `chosen` is the subprotocol to name in the response; None if the client named none.
+    """
 
     route: PlayRoute | WatchRoute
+    chosen: str | None
 
 
 class Server:
@@ -91,6 +95,7 @@ class Server:
         self._make_spectator = make_spectator
         self._metrics = metrics
         self._sockets: set[Player | Spectator] = set()
+        self._freeze_at = FREEZE_STEP
         self._server: WebSocketServer | None = None
         self.draining = False
 
@@ -103,7 +108,7 @@ class Server:
             reuse_port=self._settings.workers > 1,
             create_connection=Connection,
             process_request=self._route,
-            select_subprotocol=_choose_subprotocol,
+            process_response=_name_subprotocol,
             compression=None,
             server_header=None,
             max_size=MESSAGE_LIMIT_BYTES,
@@ -151,6 +156,7 @@ class Server:
             return await self._pages.serve(request, url)
         try:
             assert isinstance(connection, Connection)
+            connection.chosen = _choose_subprotocol(request.headers)
             connection.route = await self._choose_route(request, url)
         except Problem as problem:
             return problem.response()
@@ -212,7 +218,7 @@ class Server:
 
     async def _handle(self, connection: ServerConnection) -> None:
         assert isinstance(connection, Connection)
-        format = FORMATS[connection.subprotocol or MSGPACK_SUBPROTOCOL]
+        format = FORMATS[connection.chosen or MSGPACK_SUBPROTOCOL]
         match connection.route:
             case PlayRoute(identity=identity, resume=resume):
                 player = self._make_player(connection, identity, format)
@@ -235,6 +241,7 @@ class Server:
             return
         count = self._metrics.sockets.labels(role)
         self._sockets.add(each)
+        self._spare_collector()
         count.inc()
         try:
             await work
@@ -242,30 +249,52 @@ class Server:
             count.dec()
             self._sockets.discard(each)
 
+    def _spare_collector(self) -> None:
+        """Keep the garbage collector away from what open sockets hold.
 
-def _choose_subprotocol(
-    _connection: ServerConnection, offered: Sequence[Subprotocol]
-) -> Subprotocol | None:
-    """Take the first one that the client names and we speak; none named is msgpack."""
-    for subprotocol in offered:
-        if subprotocol in FORMATS:
-            return subprotocol
-    if all(each.startswith(TOKEN_SUBPROTOCOL_PREFIX) for each in offered):
+        A full collection walks through all of it, for longer with each socket. Closed sockets
+        don't need it: see Outbox.detach.
+        """
+        if len(self._sockets) >= self._freeze_at:
+            gc.freeze()
+        elif len(self._sockets) > self._freeze_at // 2:
+            return
+        self._freeze_at = len(self._sockets) * 5 // 4 + FREEZE_STEP
+
+
+def _choose_subprotocol(headers: Headers) -> str | None:
+    """Take the first one that the client names and we speak; naming none is fine, too."""
+    named = [each for each in _subprotocols(headers) if not _is_token(each)]
+    if not named:
         return None
-    raise NegotiationError(
-        f"no such subprotocol: offer {MSGPACK_SUBPROTOCOL} or {JSON_SUBPROTOCOL}"
-    )
+    for each in named:
+        if each in FORMATS:
+            return each
+    raise _bad_request(f"no such subprotocol: name {MSGPACK_SUBPROTOCOL} or {JSON_SUBPROTOCOL}")
+
+
+def _name_subprotocol(connection: ServerConnection, _request: Request, response: Response) -> None:
+    # Not by serve(select_subprotocol=...): that keeps each closed connection in a reference cycle.
+    chosen = getattr(connection, "chosen", None)
+    if response.status_code == HTTPStatus.SWITCHING_PROTOCOLS and chosen is not None:
+        response.headers["Sec-WebSocket-Protocol"] = chosen
+
+
+def _subprotocols(headers: Headers) -> list[str]:
+    named = ",".join(headers.get_all("Sec-WebSocket-Protocol")).split(",")
+    return [each.strip() for each in named if each.strip()]
+
+
+def _is_token(subprotocol: str) -> bool:
+    return subprotocol.startswith(TOKEN_SUBPROTOCOL_PREFIX)
 
 
 def _find_token(headers: Headers) -> str | None:
     scheme, _, token = headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token.strip():
         return token.strip()
-    offered = ",".join(headers.get_all("Sec-WebSocket-Protocol")).split(",")
-    for each in map(str.strip, offered):
-        if each.startswith(TOKEN_SUBPROTOCOL_PREFIX):
-            return each.removeprefix(TOKEN_SUBPROTOCOL_PREFIX)
-    return None
+    tokens = [each for each in _subprotocols(headers) if _is_token(each)]
+    return tokens[0].removeprefix(TOKEN_SUBPROTOCOL_PREFIX) if tokens else None
 
 
 def _after(query: dict[str, str]) -> int | None:
