@@ -16,7 +16,7 @@ import structlog
 from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import NoScriptError, RedisError, ResponseError
+from redis.exceptions import NoScriptError, ResponseError
 
 LANES = 4  # pipelines under way at once; what comes meanwhile waits and shares the next one
 ANSWER_SECONDS = 5.0  # how long the store may take for one pipeline
@@ -115,7 +115,7 @@ class Link:
 
     def _flush(self) -> None:
         self._flush_scheduled = False
-        if not self._waiting:
+        if not self._waiting or len(self._lanes) >= LANES:
             return
         calls, self._waiting = self._waiting, []
         lane = asyncio.get_running_loop().create_task(self._send(calls))
@@ -130,7 +130,7 @@ class Link:
         try:
             replies = await self._pipeline([call.command for call in calls])
             await self._reload(calls, replies)
-        except (RedisError, OSError) as error:
+        except Exception as error:  # whatever it is, no caller may wait for ever
             await self._fail(calls, error)
             return
         self._set_up(True)
@@ -184,5 +184,6 @@ def _settle(call: _Call, reply: Any) -> None:
         reply = StoreUnavailable(str(reply))
     if isinstance(reply, StoreUnavailable):
         call.reply.set_exception(reply)
+        call.reply.exception()  # nobody need be waiting for it, so asyncio is not to warn of that
     else:
         call.reply.set_result(reply)

@@ -1,0 +1,317 @@
+"""What tests of the store and of its users share: a hub's parts without its sockets, and tables."""
+
+import asyncio
+import itertools
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from hub.clock import Clock
+from hub.hall import Hall
+from hub.matchmaker import Matchmaker
+from hub.metrics import Metrics
+from hub.outbox import Batch
+from hub.referee import Referee
+from hub.relay import Relay
+from hub.rules import match as rules
+from hub.rules.match import Contender, Match
+from hub.settings import Settings
+from hub.store.feed import Feed, Subscription
+from hub.store.keys import Keys
+from hub.store.link import Link
+from hub.store.lobby import InQueue, JoinRequest, Lobby
+from hub.store.stamps import AT_COMMIT
+from hub.store.tables import Committed, Record, TableCopy, Tables, record_key
+from protocol.codec import decode_event
+from protocol.messages import (
+    Action,
+    AgentId,
+    AnyEvent,
+    ListedMatch,
+    MatchId,
+    Message,
+    Placed,
+    PlaceParams,
+    Presence,
+    Snapshot,
+)
+
+PATIENCE_SECONDS = 20.0  # after which a test that waits in vain fails
+
+SEED = bytes(range(32))
+AGENTS = tuple(AgentId(name) for name in ("ana", "bo", "cy", "dee"))
+NAME_OF = {agent_id: agent_id.title() for agent_id in AGENTS}
+
+LONG_MS = 600_000  # a turn, a lease or a silence that never ends in a test
+
+_ids = itertools.count()
+
+
+class Parts:
+    """One hub without sockets; nothing runs by itself but what a test starts."""
+
+    def __init__(
+        self,
+        url: str,
+        keys: Keys,
+        *,
+        turn_ms: int = LONG_MS,
+        lease_ms: int = LONG_MS,
+        outage_ms: int = LONG_MS,
+        presence_ms: int = LONG_MS,
+        fee_bps: int = 0,
+    ) -> None:
+        settings = Settings(turn_ms=turn_ms, away_ms=turn_ms, platform_fee_bps=fee_bps)
+        self.id = f"hub-{secrets.token_hex(4)}"
+        self.keys = keys
+        self.link = Link(url)
+        self.tables = Tables(self.link, keys, lease_ms=lease_ms, outage_ms=outage_ms)
+        self.lobby = Lobby(self.link, keys, settings.starting_hp, lease_ms=presence_ms)
+        self.feed = Feed(self.link, keys.probe(self.id))
+        self.metrics = Metrics()
+        self.relay = Relay(self.tables, self.lobby, self.feed, keys, self.metrics)
+        self.referee = Referee(self.tables, self.relay.copy)
+        self.matchmaker = Matchmaker(self.lobby, self.tables, settings)
+        self.clock = Clock(self.tables, self.lobby, self.referee, self.matchmaker, self.metrics)
+        self.hall = Hall(
+            self.id,
+            lobby=self.lobby,
+            tables=self.tables,
+            relay=self.relay,
+            feed=self.feed,
+            keys=keys,
+        )
+
+    async def join(
+        self,
+        agent_id: AgentId,
+        fees: tuple[int, int] = (10, 10),
+        *,
+        continuous: bool = False,
+    ) -> None:
+        """Let an agent in and queue it."""
+        await self.lobby.enter(agent_id, agent_id.title(), self.id)
+        request = JoinRequest(agent_id.title(), f"salt of {agent_id}", *fees, continuous)
+        assert isinstance(await self.matchmaker.join(agent_id, request), InQueue)
+
+    async def seat(
+        self, agents: Sequence[AgentId] = AGENTS, fee: int = 10, *, continuous: bool = False
+    ) -> MatchId:
+        """Queue four agents and seat them."""
+        for agent_id in agents:
+            await self.join(agent_id, (fee, fee), continuous=continuous)
+        await self.matchmaker.sweep()
+        (match_id,) = set(await self.lobby.seats(agents))
+        assert match_id is not None
+        return match_id
+
+    async def match(self, match_id: str) -> Match:
+        """Read a match that exists."""
+        loaded = await self.tables.load(match_id)
+        assert loaded is not None
+        return loaded.copy.match
+
+    async def play_out(self, match_id: MatchId) -> None:
+        """Play a match to its end."""
+        match = await self.match(match_id)
+        while match.current_seat is not None:
+            await self.referee.place(*turn_of(match))
+            match = await self.match(match_id)
+
+    async def events(self, match_id: str) -> list[AnyEvent]:
+        """Read a match's log."""
+        return [decode_event(packed, "msgpack") for packed in await self.tables.log(match_id, 1)]
+
+    async def close(self) -> None:
+        await self.link.close()
+
+
+@asynccontextmanager
+async def listening(parts: Parts) -> AsyncIterator[None]:
+    """Run the parts' feed."""
+    await parts.feed.start()
+    running = asyncio.create_task(parts.feed.run())
+    try:
+        yield
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+def new_match(
+    match_id: str | None = None, *, turn_ms: int = LONG_MS, fee: int = 10
+) -> tuple[Match, tuple[AnyEvent, ...]]:
+    """Start a match of AGENTS that has yet to be committed."""
+    return rules.start(
+        MatchId(match_id or f"m{next(_ids)}"),
+        [Contender(agent_id, NAME_OF[agent_id], "", 90) for agent_id in AGENTS],
+        rules.standard_config(turn_ms, turn_ms),
+        fee,
+        0,
+        SEED,
+        AT_COMMIT,
+    )
+
+
+async def create(tables: Tables, *, turn_ms: int = LONG_MS) -> Match:
+    """Create a match of AGENTS; as it was committed."""
+    match, events = new_match(turn_ms=turn_ms)
+    assert await tables.commit(match, events, server_seed=SEED) == Committed(None)
+    return await read(tables, match.match_id)
+
+
+async def read(tables: Tables, match_id: str) -> Match:
+    loaded = await tables.load(match_id)
+    assert loaded is not None
+    return loaded.copy.match
+
+
+def placed(match: Match, message: str = "") -> tuple[Match, tuple[AnyEvent, ...]]:
+    """Place the lowest face for the seat to act, by the rules alone."""
+    assert match.current_seat is not None
+    return rules.place(
+        match,
+        SEED,
+        seat=match.current_seat,
+        turn=match.turn,
+        face=match.roll[0],
+        nonce="",
+        message=message,
+        moment=AT_COMMIT,
+    )
+
+
+async def place(tables: Tables, match: Match, id: str | None = None) -> Match:
+    """Commit a placement for the seat to act; the match as it was committed."""
+    agent_id, _ = turn_of(match)
+    think_ms = AT_COMMIT.now_ms - match.rolled_at
+    record = Record(b"digest", match.turn, match.seq + 1, think_ms)
+    outcome = await tables.commit(*placed(match), key=record_key(agent_id, id), record=record)
+    assert isinstance(outcome, Committed)
+    return await read(tables, match.match_id)
+
+
+def turn_of(
+    match: Match, *, face: int | None = None, id: str | None = None, message: str = ""
+) -> tuple[AgentId, Action]:
+    """Name the agent to act, and an action of its that places the lowest face."""
+    assert match.current_seat is not None
+    action = Action(
+        id=id,
+        match_id=match.match_id,
+        turn=match.turn,
+        action="place",
+        params=PlaceParams(face=match.roll[0] if face is None else face, message=message),
+    )
+    return match.players[match.current_seat].agent_id, action
+
+
+def copy_of(match: Match) -> TableCopy:
+    return TableCopy(match, SEED)
+
+
+def placements(events: Sequence[AnyEvent]) -> list[Placed]:
+    return [event for event in events if isinstance(event, Placed)]
+
+
+class Heard:
+    """Something that grows, and that a test waits for."""
+
+    def __init__(self) -> None:
+        self._grown = asyncio.Event()
+
+    def grow(self) -> None:
+        self._grown.set()
+
+    async def grown(self) -> None:
+        """Wait until it has grown since the last time."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await self._grown.wait()
+        self._grown.clear()
+
+
+class Ear(Heard):
+    """A subscription that keeps what it hears."""
+
+    def __init__(self, channel: str) -> None:
+        super().__init__()
+        self.messages: list[bytes] = []
+        self.resumed = 0
+        self.subscription = Subscription(channel, self._hear, self._resume)
+
+    async def hear(self, count: int) -> list[bytes]:
+        """Wait for that many messages in all."""
+        while len(self.messages) < count:
+            await self.grown()
+        return self.messages
+
+    async def resume(self, times: int = 1) -> None:
+        """Wait until the feed has come back that often in all."""
+        while self.resumed < times:
+            await self.grown()
+
+    def _hear(self, message: bytes) -> None:
+        self.messages.append(message)
+        self.grow()
+
+    def _resume(self) -> None:
+        self.resumed += 1
+        self.grow()
+
+
+class Viewer(Heard):
+    """A socket that follows a table and keeps what it gets."""
+
+    def __init__(self, *, first: bool = False) -> None:
+        super().__init__()
+        self.first = first
+        self.events: list[AnyEvent] = []
+        self.snapshots: list[Snapshot] = []
+        self.presence: list[Presence] = []
+        self.over: list[MatchId] = []
+
+    def deliver(self, batch: Batch) -> None:
+        self.events += [decode_event(packed, "msgpack") for packed in batch._packed]
+        self.grow()
+
+    def send(self, message: Message) -> None:
+        if isinstance(message, Snapshot):
+            self.snapshots.append(message)
+        if isinstance(message, Presence):
+            self.presence.append(message)
+        self.grow()
+
+    def ended(self, match_id: MatchId) -> None:
+        self.over.append(match_id)
+        self.grow()
+
+    @property
+    def seqs(self) -> list[int]:
+        return [event.seq for event in self.events]
+
+    async def see(self, seq: int) -> None:
+        """Wait for an event."""
+        while seq not in self.seqs:
+            await self.grown()
+
+    async def end(self) -> None:
+        """Wait for the end of a match."""
+        while not self.over:
+            await self.grown()
+
+
+def listed(match_id: str = "m0", **fields: object) -> ListedMatch:
+    """Make a row of a list of matches."""
+    defaults: dict[str, object] = {
+        "match_id": match_id,
+        "status": "playing",
+        "round": 1,
+        "turn": 1,
+        "players": (),
+        "entry_fee_hp": 10,
+        "started_at": 1,
+        "finished_at": None,
+        "winner_seat": None,
+        "spectators": 0,
+    }
+    return ListedMatch(**{**defaults, **fields})  # type: ignore[arg-type]

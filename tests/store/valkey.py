@@ -1,0 +1,101 @@
+"""Servers and ways to them that fail on purpose."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote, urlsplit
+
+import redis
+
+from hub.store.embedded import EmbeddedValkey
+
+CHUNK_BYTES = 65536
+
+Role = Literal["subscriber", "commander"]
+Way = Literal["up", "down"]
+
+
+class OwnValkey:
+    """A server of a test's own: it can be paused, killed, and started again with its data."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._valkey = EmbeddedValkey(data_dir, fsync=False)
+        self.url = ""
+
+    def start(self) -> None:
+        """Start the server, or start it again; the URL stays the same."""
+        self._valkey = EmbeddedValkey(self._data_dir, fsync=False)
+        self.url = self._valkey.__enter__()
+        with redis.Redis.from_url(self.url) as client:
+            self._pid = int(client.info("server")["process_id"])
+
+    def pause(self) -> None:
+        os.kill(self._pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        os.kill(self._pid, signal.SIGCONT)
+
+    def wait_until_idle(self) -> None:
+        """Block, and the loop with it, until all that was sent so far is answered."""
+        with redis.Redis.from_url(self.url) as client:
+            client.ping()
+
+    def kill(self) -> None:
+        os.kill(self._pid, signal.SIGKILL)
+        self._valkey.__exit__()
+
+    def stop(self) -> None:
+        with suppress(ProcessLookupError):
+            self.resume()
+        self._valkey.__exit__()
+
+
+class Proxy:
+    """A TCP way to a server on which bytes may get lost without anyone's being told.
+
+    `loses` names the connections' role and the direction; a connection becomes the subscriber's by
+    the first SUBSCRIBE that passes.
+    """
+
+    def __init__(self, server_url: str) -> None:
+        self._server_path = unquote(urlsplit(server_url).path)
+        self.loses: set[tuple[Role, Way]] = set()
+        self.url = ""
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        server_reader, server_writer = await asyncio.open_unix_connection(self._server_path)
+        role: list[Role] = ["commander"]
+        await asyncio.gather(
+            self._pump(reader, server_writer, role, "up"),
+            self._pump(server_reader, writer, role, "down"),
+        )
+
+    async def _pump(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        role: list[Role],
+        way: Way,
+    ) -> None:
+        with suppress(ConnectionError):
+            while data := await reader.read(CHUNK_BYTES):
+                if way == "up" and b"SUBSCRIBE" in data:
+                    role[0] = "subscriber"
+                if (role[0], way) not in self.loses:
+                    writer.write(data)
+                    await writer.drain()
+        writer.close()
+
+
+@asynccontextmanager
+async def proxied(server_url: str) -> AsyncIterator[Proxy]:
+    """Open a way to a server."""
+    proxy = Proxy(server_url)
+    async with await asyncio.start_server(proxy.serve, "127.0.0.1", 0) as server:
+        proxy.url = "redis://{}:{}".format(*server.sockets[0].getsockname())
+        yield proxy
