@@ -38,7 +38,7 @@ from .stream import Stream
 from .table import TableMessage, apply
 
 LEAVE_S = 1.0  # for the hub to confirm a leave on the way out
-RETRY_S = 1.0  # before a command is sent again, if the hub names no time
+RETRY_S = 0.5  # before a command is sent again, if the hub names no time
 
 _NO_OUTCOME_YET = {ErrorCode.UNAVAILABLE, ErrorCode.RATE_LIMITED, ErrorCode.DRAINING}
 _HAS_JOINED = {ErrorCode.ALREADY_QUEUED, ErrorCode.ALREADY_SEATED}
@@ -61,7 +61,8 @@ class Client:
     my_turn: bool = False
 
     def __init__(self, url: str | Sequence[str], token: str, *, format: Format = "msgpack") -> None:
-        self._stream = Stream(url, "/play", Cursor(), token=token, format=format)
+        self._cursor = Cursor()
+        self._stream = Stream(url, "/play", self._cursor, token=token, format=format)
         self._inbox: asyncio.Queue[TableMessage | Exception] = asyncio.Queue()
         self._waiting: dict[str | None, _Waiting] = {}
         self._match_id = MatchId("")
@@ -204,13 +205,19 @@ class Client:
                     raise reply
                 if not isinstance(reply, Error):
                     return reply
-                if reply.code in _HAS_JOINED and waiting.sends > 1:
-                    return None
-                if reply.code not in _NO_OUTCOME_YET:
+                if not self._is_passing(reply):
+                    if reply.code in _HAS_JOINED and waiting.sends > 1:
+                        return None
                     raise Refused(reply)
                 await asyncio.sleep(RETRY_S if reply.retry_ms is None else reply.retry_ms / 1000)
         finally:
             del self._waiting[command.id]
+
+    def _is_passing(self, error: Error) -> bool:
+        """Tell whether a command has no outcome yet."""
+        # Between a match's end and its result's being booked, its seats are not free yet.
+        is_booking = error.code == ErrorCode.ALREADY_SEATED and self._cursor.finished
+        return is_booking or error.code in _NO_OUTCOME_YET
 
     async def _send(self, waiting: "_Waiting") -> None:
         waiting.sends += await self._stream.send(waiting.command)

@@ -44,11 +44,11 @@ class HandshakeFailed(ClientError):
 
 
 class AuthenticationFailed(HandshakeFailed):
-    """The token is missing, wrong, expired or revoked (401)."""
+    """The token is missing, wrong, expired or revoked."""
 
 
 class MatchNotFound(HandshakeFailed):
-    """There is no such match (404)."""
+    """There is no such match."""
 
 
 class Closed(ClientError):

@@ -10,7 +10,6 @@ import logging
 import random
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
-from http import HTTPStatus
 from urllib.parse import quote
 
 import msgspec
@@ -170,9 +169,10 @@ class Stream:
     def _recover(self, error: Exception) -> float:
         """Return how long to wait before the next connection, in s, or raise what is final."""
         bye, self._bye = self._bye, None
-        if _is_unknown_match(error) and self._cursor.query:
+        final = _final(error, bye)
+        if isinstance(final, MatchNotFound) and self._cursor.query:
             self._cursor.forget()
-        elif final := _final(error, bye):
+        elif final is not None:
             raise final from None
         limit_s = BACKOFF_S * 2 ** min(self._failures, BACKOFF_DOUBLINGS)
         self._failures += 1
@@ -184,15 +184,12 @@ class Stream:
 
 
 class _Problem(msgspec.Struct):
+    code: str
     message: str
 
 
 class _HttpError(msgspec.Struct):
     error: _Problem
-
-
-def _is_unknown_match(error: Exception) -> bool:
-    return isinstance(error, InvalidStatus) and error.response.status_code == HTTPStatus.NOT_FOUND
 
 
 def _final(error: Exception, bye: Bye | None) -> Exception | None:
@@ -208,12 +205,13 @@ def _final(error: Exception, bye: Bye | None) -> Exception | None:
 
 
 def _explain(response: Response) -> HandshakeFailed:
-    kinds: dict[int, type[HandshakeFailed]] = {
-        HTTPStatus.UNAUTHORIZED: AuthenticationFailed,
-        HTTPStatus.NOT_FOUND: MatchNotFound,
-    }
     try:
-        reason = msgspec.json.decode(response.body, type=_HttpError).error.message
+        problem = msgspec.json.decode(response.body, type=_HttpError).error
     except msgspec.DecodeError:
-        reason = response.reason_phrase
-    return kinds.get(response.status_code, HandshakeFailed)(response.status_code, reason)
+        problem = _Problem("", response.reason_phrase)
+    kinds: dict[str, type[HandshakeFailed]] = {
+        "unauthorized": AuthenticationFailed,
+        "match_not_found": MatchNotFound,
+    }
+    kind = kinds.get(problem.code, HandshakeFailed)
+    return kind(response.status_code, problem.message)
