@@ -5,13 +5,14 @@ Every page is made from the store, so any hub gives the same answer.
 
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from urllib.parse import SplitResult, parse_qs
+from urllib.parse import SplitResult, parse_qs, unquote
 
 import msgspec
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from hub.hall import Hall
+from hub.static import Site, serve_file
 from hub.store.link import StoreUnavailable
 from hub.store.lobby import Lobby
 from hub.store.tables import Tables
@@ -24,6 +25,14 @@ MSGPACK = "application/vnd.msgpack"
 
 PAGE_LIMIT = 50  # rows of a list unless `limit` asks for fewer or more
 PAGE_LIMIT_MOST = 500
+
+# Headers that say what a client can do about an error (RFC 9110, 10.2, 11.6 and 7.8).
+_REMEDIES = {
+    HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Bearer"},
+    HTTPStatus.METHOD_NOT_ALLOWED: {"Allow": "GET, HEAD"},
+    HTTPStatus.UPGRADE_REQUIRED: {"Upgrade": "websocket"},
+    HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": "1"},
+}
 
 _encode = msgspec.json.Encoder().encode
 
@@ -41,12 +50,7 @@ class Problem(Exception):
         """Make the error page (PROTOCOL.md, Transport)."""
         body = {"error": {"code": self.code, "message": self.message}}
         response = answer(_encode(body), JSON, self.status)
-        if self.status == HTTPStatus.UNAUTHORIZED:
-            response.headers["WWW-Authenticate"] = "Bearer"
-        if self.status == HTTPStatus.METHOD_NOT_ALLOWED:
-            response.headers["Allow"] = "GET, HEAD"
-        if self.status == HTTPStatus.SERVICE_UNAVAILABLE:
-            response.headers["Retry-After"] = "1"
+        response.headers.update(_REMEDIES.get(self.status, {}))
         return response
 
 
@@ -80,8 +84,8 @@ class Pages:
         self._lobby = lobby
         self._hall = hall
         self._is_ready = is_ready
+        self._site = Site()
         self._pages: dict[str, Callable[[dict[str, str]], Awaitable[Response]]] = {
-            "/": self._front,
             "/healthz": self._health,
             "/readyz": self._ready,
             "/api/matches": self._matches,
@@ -91,7 +95,7 @@ class Pages:
     async def serve(self, request: Request, url: SplitResult) -> Response:
         """Answer one request; errors are answers, too."""
         try:
-            response = await self._serve(request.method, url)
+            response = await self._serve(request, url)
         except Problem as problem:
             response = problem.response()
         except StoreUnavailable as error:
@@ -100,25 +104,28 @@ class Pages:
             response.body = b""
         return response
 
-    async def _serve(self, method: str, url: SplitResult) -> Response:
-        if method not in {"GET", "HEAD"}:
+    async def _serve(self, request: Request, url: SplitResult) -> Response:
+        if request.method not in {"GET", "HEAD"}:
             raise Problem(
                 HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "only GET and HEAD are served"
             )
         query = {name: values[-1] for name, values in parse_qs(url.query).items()}
+        file = self._site.find(url.path)
+        if file is not None:
+            return serve_file(file, request)
         page = self._pages.get(url.path)
         if page is not None:
             return await page(query)
         match url.path.split("/"):
             case ["", "api", "matches", match_id]:
-                return await self._match(match_id)
+                return await self._match(unquote(match_id))
             case ["", "api", "matches", match_id, "events"]:
-                return await self._events(match_id, query)
+                return await self._events(unquote(match_id), query)
+            case ["", "play" | "watch", *_]:
+                raise Problem(
+                    HTTPStatus.UPGRADE_REQUIRED, "upgrade_required", "this is a WebSocket: open one"
+                )
         raise Problem(HTTPStatus.NOT_FOUND, "not_found", f"there is no page {url.path}")
-
-    async def _front(self, _query: dict[str, str]) -> Response:
-        text = "Claw Vegas hub. Watch: /watch (WebSocket). Matches: /api/matches\n"
-        return answer(text.encode(), "text/plain; charset=utf-8")
 
     async def _health(self, _query: dict[str, str]) -> Response:
         return answer(_encode({"status": "ok", "hub": self._hall.hub_id}), JSON)
@@ -148,7 +155,7 @@ class Pages:
     async def _match(self, match_id: str) -> Response:
         newest = await self._tables.last_event(match_id)
         if newest is None:
-            raise _no_match(match_id)
+            raise no_match(match_id)
         event = decode_event(newest, "msgpack")
         if isinstance(event, MatchFinished):
             return answer(_encode(event.summary), JSON)
@@ -161,7 +168,7 @@ class Pages:
             raise _bad_request("format is msgpack or ndjson")
         events = await self._tables.log(match_id, 1)
         if not events:
-            raise _no_match(match_id)
+            raise no_match(match_id)
         if format == "msgpack":
             return answer(b"".join(events), MSGPACK)
         return answer(b"".join(to_json(event) + b"\n" for event in events), NDJSON)
@@ -176,7 +183,8 @@ def _number(query: dict[str, str], name: str, default: int, most: int) -> int:
     return int(text)
 
 
-def _no_match(match_id: str) -> Problem:
+def no_match(match_id: str) -> Problem:
+    """Say that there is no such match."""
     return Problem(HTTPStatus.NOT_FOUND, "match_not_found", f"there is no match {match_id!r}")
 
 

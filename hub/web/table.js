@@ -1,0 +1,118 @@
+/** Show a table: the casinos, the stage and the standings, and what moves between them. */
+
+import { drawCasino } from "./casino.js";
+import { Ring } from "./clock.js";
+import { h, redraw } from "./dom.js";
+import { comeFrom, flyTo, moves, slide } from "./motion.js";
+import { drawStage } from "./stage.js";
+import { drawStandings } from "./standings.js";
+
+/** @typedef {import("./types.js").Frame} Frame */
+
+export class TableView {
+  constructor() {
+    this.ring = new Ring();
+    this.stage = h("section", { class: "stage", "aria-label": "Now at the table" });
+    this.board = h("div", { class: "board" });
+    this.felt = h("div", { class: "felt" }, this.stage, this.board);
+    this.standings = h("ol", { class: "standings" });
+    /** @type {Frame|null} */
+    this.frame = null;
+  }
+
+  /**
+   * Show a frame.
+   * @param {Frame} frame
+   * @param {{animate: boolean, timed: boolean}} how whether things move; whether the turn is live
+   */
+  show(frame, { animate, timed }) {
+    const moving = animate && moves();
+    const launch = moving ? this.#prepare(frame) : () => {};
+    this.#drawBoard(frame);
+    redraw(this.stage, [frame.event.seq, frame.paying, timed], () =>
+      drawStage(frame, timed ? this.ring.element : null, moving),
+    );
+    this.#drawStandings(frame.state, moving);
+    this.frame = frame;
+    launch();
+  }
+
+  /** Show how much time the turn has left, by the hub's clock. */
+  tick(now) {
+    const state = this.frame?.state;
+    if (state?.deadline) this.ring.show(state.deadline - now, state.turn_ms);
+  }
+
+  #drawBoard({ state, casinos, paying }) {
+    this.board.classList.toggle("is-settling", Boolean(casinos));
+    while (this.board.children.length > state.casinos.length) this.board.lastChild.remove();
+    state.casinos.forEach((casino, place) => {
+      const phase = casinos ? phaseOf(place, paying) : "";
+      const card = this.board.children[place] ?? this.#addCard(casino.number);
+      card.className = `casino ${phase ? `is-${phase}` : ""}`;
+      redraw(card, [casino, phase, state.players.map((player) => player.name)], () =>
+        drawCasino(casino, state.players, phase),
+      );
+    });
+  }
+
+  #addCard(number) {
+    const card = h("article", { class: "casino", data: { casino: number }, "aria-label": `Casino ${number}` });
+    this.board.append(card);
+    return card;
+  }
+
+  #drawStandings(state, moving) {
+    const arrange = moving ? slide([...this.standings.children], (row) => row.dataset.seat) : null;
+    const shows = [state.players, state.current_seat, state.status];
+    if (redraw(this.standings, shows, () => drawStandings(state))) arrange?.([...this.standings.children]);
+  }
+
+  /** Note where things are before a frame, and return what lets them move after it. */
+  #prepare(frame) {
+    if (frame.event.type === "placed") return this.#preparePlacement(frame.event);
+    if (frame.casinos && frame.paying < frame.casinos.length) {
+      return () => this.#payOut(frame.casinos[frame.paying]);
+    }
+    if (frame.event.type === "round_started") return () => this.#deal();
+    return () => {};
+  }
+
+  #preparePlacement({ face, seat, count }) {
+    const rolled = this.stage.querySelectorAll(`.group[data-face="${face}"] .die`);
+    const from = [...rolled].map((each) => each.getBoundingClientRect());
+    return () => {
+      const card = this.board.children[face - 1];
+      const placed = [...card.querySelectorAll(`.lane[data-seat="${seat}"] .die`)].slice(-count);
+      placed.forEach((each, index) => from[index] && comeFrom(each, from[index], { delay: index * 60 }));
+      if (card.querySelector(`.lane[data-seat="${seat}"].is-tied`)) shake(card);
+    };
+  }
+
+  /** Let the notes of a casino fly to who takes them. */
+  #payOut({ number, awards }) {
+    const notes = this.board.children[number - 1].querySelectorAll(".note");
+    awards.forEach(({ seat }, place) => {
+      const target = this.standings.querySelector(`.standing-money[data-seat="${seat}"]`);
+      if (target) flyTo(notes[place], target, { delay: 500 + place * 250 });
+    });
+  }
+
+  #deal() {
+    const from = this.stage.getBoundingClientRect();
+    const start = new DOMRect(from.left + from.width / 2, from.top, 40, 20);
+    this.board.querySelectorAll(".note").forEach((each, index) => comeFrom(each, start, { delay: index * 45 }));
+  }
+}
+
+function phaseOf(place, paying) {
+  if (place === paying) return "paying";
+  return place < paying ? "paid" : "";
+}
+
+function shake(card) {
+  for (const lane of card.querySelectorAll(".lane.is-tied")) {
+    const sway = [0, -3, 3, -2, 2, 0].map((x) => ({ transform: `translateX(${x}px)` }));
+    lane.animate(sway, { duration: 380, delay: 620 });
+  }
+}
