@@ -3,8 +3,8 @@
 import asyncio
 import itertools
 import secrets
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 from hub.clock import Clock
 from hub.hall import Hall
@@ -14,7 +14,7 @@ from hub.outbox import Batch
 from hub.referee import Referee
 from hub.relay import Relay
 from hub.rules import match as rules
-from hub.rules.match import Contender, Match
+from hub.rules.match import Contender, Match, Moment
 from hub.settings import Settings
 from hub.store.feed import Feed, Subscription
 from hub.store.keys import Keys
@@ -69,6 +69,7 @@ class Parts:
         self.lobby = Lobby(self.link, keys, settings.starting_hp, lease_ms=presence_ms)
         self.feed = Feed(self.link, keys.probe(self.id))
         self.metrics = Metrics()
+        self._tasks: list[asyncio.Task[None]] = []
         self.relay = Relay(self.tables, self.lobby, self.feed, keys, self.metrics)
         self.referee = Referee(self.tables, self.relay.copy)
         self.matchmaker = Matchmaker(self.lobby, self.tables, settings)
@@ -122,24 +123,30 @@ class Parts:
         """Read a match's log."""
         return [decode_event(packed, "msgpack") for packed in await self.tables.log(match_id, 1)]
 
+    async def listen(self) -> None:
+        """Run the feed from now on."""
+        await self.feed.start()
+        self.run(self.feed.run())
+
+    def run(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run something until the test ends."""
+        task = asyncio.create_task(work)
+        self._tasks.append(task)
+        return task
+
     async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.link.close()
 
 
-@asynccontextmanager
-async def listening(parts: Parts) -> AsyncIterator[None]:
-    """Run the parts' feed."""
-    await parts.feed.start()
-    running = asyncio.create_task(parts.feed.run())
-    try:
-        yield
-    finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-
-
 def new_match(
-    match_id: str | None = None, *, turn_ms: int = LONG_MS, fee: int = 10
+    match_id: str | None = None,
+    *,
+    turn_ms: int = LONG_MS,
+    fee: int = 10,
+    moment: Moment = AT_COMMIT,
 ) -> tuple[Match, tuple[AnyEvent, ...]]:
     """Start a match of AGENTS that has yet to be committed."""
     return rules.start(
@@ -149,7 +156,7 @@ def new_match(
         fee,
         0,
         SEED,
-        AT_COMMIT,
+        moment,
     )
 
 
@@ -166,7 +173,9 @@ async def read(tables: Tables, match_id: str) -> Match:
     return loaded.copy.match
 
 
-def placed(match: Match, message: str = "") -> tuple[Match, tuple[AnyEvent, ...]]:
+def placed(
+    match: Match, message: str = "", moment: Moment = AT_COMMIT
+) -> tuple[Match, tuple[AnyEvent, ...]]:
     """Place the lowest face for the seat to act, by the rules alone."""
     assert match.current_seat is not None
     return rules.place(
@@ -177,7 +186,7 @@ def placed(match: Match, message: str = "") -> tuple[Match, tuple[AnyEvent, ...]
         face=match.roll[0],
         nonce="",
         message=message,
-        moment=AT_COMMIT,
+        moment=moment,
     )
 
 

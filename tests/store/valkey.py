@@ -3,13 +3,14 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 import redis
+from redis.client import Monitor
 
 from hub.store.embedded import EmbeddedValkey
 
@@ -44,6 +45,24 @@ class OwnValkey:
         """Block, and the loop with it, until all that was sent so far is answered."""
         with redis.Redis.from_url(self.url) as client:
             client.ping()
+
+    @contextmanager
+    def monitored(self) -> Iterator[Callable[[], list[str]]]:
+        """Watch what clients send; the list of it so far, without what scripts do."""
+        with redis.Redis.from_url(self.url) as client, redis.Redis.from_url(self.url) as watcher:
+            client.ping()  # so that its handshake is not seen
+            with watcher.monitor() as monitor:
+                yield lambda: list(self._sent(client, monitor))
+
+    def _sent(self, client: redis.Redis, monitor: Monitor) -> Iterator[str]:
+        client.echo("that is all")
+        while (seen := self._next(monitor))["command"] != "ECHO that is all":
+            if seen["client_type"] != "lua":
+                yield seen["command"]
+
+    def _next(self, monitor: Monitor) -> dict[str, str]:
+        seen: dict[str, str] = monitor.next_command()  # type: ignore[no-untyped-call]
+        return seen
 
     def kill(self) -> None:
         os.kill(self._pid, signal.SIGKILL)
