@@ -5,7 +5,9 @@ import gc
 import random
 from collections.abc import Callable, Coroutine
 from http import HTTPStatus
-from urllib.parse import SplitResult, parse_qs, urlsplit
+from typing import Any
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from weakref import WeakSet
 
 import msgspec
 from websockets.asyncio.server import Server as WebSocketServer
@@ -15,8 +17,9 @@ from websockets.http11 import Request, Response
 
 from hub.metrics import Metrics
 from hub.outbox import HubConnection
-from hub.pages import Pages, Problem, unavailable
+from hub.pages import Pages, Problem, no_match, unavailable
 from hub.player import Player
+from hub.rules.match import seat_of
 from hub.settings import Settings
 from hub.spectator import Spectator
 from hub.store.link import StoreUnavailable
@@ -28,6 +31,7 @@ from protocol.messages import (
     MESSAGE_LIMIT_BYTES,
     MSGPACK_SUBPROTOCOL,
     TOKEN_SUBPROTOCOL_PREFIX,
+    AgentId,
     CloseCode,
     MatchId,
     Message,
@@ -97,6 +101,7 @@ class Server:
         self._sockets: set[Player | Spectator] = set()
         self._freeze_at = FREEZE_STEP
         self._server: WebSocketServer | None = None
+        self._connections: WeakSet[Connection] = WeakSet()
         self.draining = False
 
     async def start(self) -> tuple[str, int]:
@@ -106,7 +111,7 @@ class Server:
             self._settings.host,
             self._settings.port,
             reuse_port=self._settings.workers > 1,
-            create_connection=Connection,
+            create_connection=self._connect,  # type: ignore[arg-type]  # any callable will do
             process_request=self._route,
             process_response=_name_subprotocol,
             compression=None,
@@ -128,7 +133,7 @@ class Server:
                 await asyncio.gather(*goodbyes)
                 await self._server.wait_closed()
         except TimeoutError:
-            for connection in list(self._server.all_connections):
+            for connection in self._connections:
                 connection.transport.abort()
             await self._server.wait_closed()
 
@@ -150,12 +155,18 @@ class Server:
 
     # ---- Before the upgrade
 
+    def _connect(self, *args: Any, **options: Any) -> Connection:
+        """Make a connection that `drain` knows of, whether or not it ever asks for anything."""
+        connection = Connection(*args, **options)
+        self._connections.add(connection)
+        return connection
+
     async def _route(self, connection: ServerConnection, request: Request) -> Response | None:
-        url = urlsplit(request.path)
-        if "upgrade" not in request.headers.get("Connection", "").lower():
-            return await self._pages.serve(request, url)
+        assert isinstance(connection, Connection)
         try:
-            assert isinstance(connection, Connection)
+            url = _split(request.path)
+            if not _wants_websocket(request):
+                return await self._pages.serve(request, url)
             connection.chosen = _choose_subprotocol(request.headers)
             connection.route = await self._choose_route(request, url)
         except Problem as problem:
@@ -178,6 +189,7 @@ class Server:
             case ["", "watch"]:
                 return WatchRoute(None, None)
             case ["", "watch", match_id]:
+                match_id = unquote(match_id)
                 await self._require_match(match_id)
                 return WatchRoute(MatchId(match_id), _after(query))
         raise Problem(
@@ -192,7 +204,7 @@ class Server:
             return PlayRoute(identity, None)
         if match_id is None:
             raise _bad_request("after needs match_id: which match do you resume?")
-        await self._require_match(match_id)
+        await self._require_seat(match_id, identity.agent_id)
         return PlayRoute(identity, (MatchId(match_id), after))
 
     def _authenticate(self, headers: Headers, query: dict[str, str]) -> Identity:
@@ -210,8 +222,17 @@ class Server:
 
     async def _require_match(self, match_id: str) -> None:
         if not await self._tables.exists(match_id):
+            raise no_match(match_id)
+
+    async def _require_seat(self, match_id: str, agent_id: AgentId) -> None:
+        loaded = await self._tables.load(match_id)
+        if loaded is None:
+            raise no_match(match_id)
+        if seat_of(loaded.copy.match, agent_id) is None:
             raise Problem(
-                HTTPStatus.NOT_FOUND, "match_not_found", f"there is no match {match_id!r}"
+                HTTPStatus.FORBIDDEN,
+                "not_seated",
+                f"you have no seat in match {match_id!r}: watch it at /watch/MATCH_ID",
             )
 
     # ---- After the upgrade
@@ -262,6 +283,18 @@ class Server:
         self._freeze_at = len(self._sockets) * 5 // 4 + FREEZE_STEP
 
 
+def _split(path: str) -> SplitResult:
+    try:
+        return urlsplit(path)
+    except ValueError as error:
+        raise _bad_request(f"that is no URL: {error}") from error
+
+
+def _wants_websocket(request: Request) -> bool:
+    upgrades = ",".join(request.headers.get_all("Upgrade")).lower().split(",")
+    return request.method == "GET" and "websocket" in map(str.strip, upgrades)
+
+
 def _choose_subprotocol(headers: Headers) -> str | None:
     """Take the first one that the client names and we speak; naming none is fine, too."""
     named = [each for each in _subprotocols(headers) if not _is_token(each)]
@@ -290,7 +323,10 @@ def _is_token(subprotocol: str) -> bool:
 
 
 def _find_token(headers: Headers) -> str | None:
-    scheme, _, token = headers.get("Authorization", "").partition(" ")
+    credentials = headers.get_all("Authorization")
+    if len(credentials) > 1:
+        raise _unauthorized("send one Authorization header")
+    scheme, _, token = "".join(credentials).partition(" ")
     if scheme.lower() == "bearer" and token.strip():
         return token.strip()
     tokens = [each for each in _subprotocols(headers) if _is_token(each)]

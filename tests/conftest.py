@@ -1,19 +1,22 @@
-"""Real parts for all tests: one Valkey a session, and hubs in this process on prefixes of their own."""
+"""Real parts for all tests: one Valkey a session, hubs in this process on their own prefixes."""
 
 import itertools
+import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from hub.app import Hub
+from hub.log import is_clients_fault
 from hub.settings import Settings
 from hub.store.embedded import EmbeddedValkey
 from hub.store.keys import Keys
 from hub.store.link import Link
-from tests.clients import SECRET
+from tests.clients import SECRET, Format
 
 MakeHub = Callable[..., Awaitable[Hub]]
 
@@ -43,12 +46,23 @@ async def link(redis_url: str) -> AsyncIterator[Link]:
     await link.close()
 
 
+@pytest.fixture(params=["msgpack", "json"])
+def format(request: pytest.FixtureRequest) -> Format:
+    chosen: Format = request.param
+    return chosen
+
+
 @pytest.fixture
-async def make_hub(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator[MakeHub]:
-    """Start hubs that share one store; each is stopped at the end of the test."""
+async def make_hub(
+    redis_url: str, prefix: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> AsyncIterator[MakeHub]:
+    """Start hubs that share one store; each is stopped at the end of the test.
+
+    Whatever clients do to them, hubs log no error.
+    """
     hubs: list[Hub] = []
 
-    async def make(**options: Any) -> Hub:
+    async def make(*, url: str = redis_url, **options: Any) -> Hub:
         settings = Settings(
             **{
                 "port": 0,
@@ -61,16 +75,24 @@ async def make_hub(redis_url: str, prefix: str, tmp_path: Path) -> AsyncIterator
                 **options,
             }
         )
-        hub = Hub(settings, redis_url, SECRET)
+        hub = Hub(settings, url, SECRET)
         await hub.start()
         hubs.append(hub)
         return hub
 
-    yield make
-    for hub in hubs:
-        await hub.stop()
+    with capture_logs() as logs:
+        yield make
+        for hub in hubs:
+            await hub.stop()
+    assert [entry for entry in logs if entry["log_level"] == "error"] == []
+    records = [*caplog.get_records("call"), *caplog.get_records("teardown")]
+    assert [record.getMessage() for record in records if is_error(record)] == []
 
 
 @pytest.fixture
 async def hub(make_hub: MakeHub) -> Hub:
     return await make_hub()
+
+
+def is_error(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.ERROR and not is_clients_fault(record)
