@@ -105,9 +105,9 @@ class Matchmaker:
         )
         party = Party(chosen.entry_fee_hp, members)
         tickets = [agent.ticket for agent in chosen.agents]
-        if await self._lobby.form(match_id, party, tickets):
-            balances_hp = tuple(agent.hp - chosen.entry_fee_hp for agent in chosen.agents)
-            await self._create(match_id, Formed(party, balances_hp))
+        formed = await self._lobby.form(match_id, party, tickets)
+        if formed is not None:
+            await self._create(match_id, formed)
 
     async def _create(self, match_id: MatchId, formed: Formed) -> None:
         contenders = [

@@ -219,13 +219,15 @@ class Lobby:
 
     # ---- Tables
 
-    async def form(self, match_id: MatchId, party: Party, tickets: Sequence[bytes]) -> bool:
-        """Seat a party and stake its fees; False if one has left the queue or can't pay."""
+    async def form(
+        self, match_id: MatchId, party: Party, tickets: Sequence[bytes]
+    ) -> Formed | None:
+        """Seat a party and stake its fees; None if one has left the queue or can't pay."""
         keys = self._keys
         agents: list[Argument] = []
         for member, ticket in zip(party.members, tickets, strict=True):
             agents += (member.agent_id, ticket)
-        taken = await self._link.run(
+        formed = await self._link.run(
             _FORM,
             [
                 *(keys.queue, keys.requests, keys.rejoins, keys.counters, keys.seats),
@@ -233,7 +235,7 @@ class Lobby:
             ],
             *(match_id, party.entry_fee_hp, _pack(party), *agents),
         )
-        return bool(taken)
+        return None if formed is None else _read_formed(formed)
 
     async def forming(self) -> dict[MatchId, Formed]:
         """List the tables whose match has yet to be created."""
@@ -249,7 +251,7 @@ class Lobby:
         seated = Seated(row, tuple(player.agent_id for player in row.players))
         await self._link.run(
             _FORMED,
-            [keys.forming, keys.live, keys.rows, keys.lobby_feed],
+            [keys.forming, keys.live, keys.rows, keys.lobby_feed, keys.stakes],
             *(row.match_id, _pack(row), _pack(seated)),
         )
 

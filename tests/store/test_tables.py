@@ -61,16 +61,14 @@ async def field(parts: Parts, match: Match, name: str) -> Any:
 
 async def due(parts: Parts, match: Match) -> float | None:
     """Read when a hub is to look at a match's deadline."""
-    score = await parts.link.call(
-        "ZSCORE", parts.keys.due(parts.keys.slot(match.match_id)), match.match_id
-    )
+    slot = parts.keys.slot(match.match_id)
+    score = await parts.link.call("ZSCORE", parts.keys.due(slot), match.match_id)
     return None if score is None else float(score)
 
 
 async def log_ids(parts: Parts, match: Match) -> list[bytes]:
-    return [
-        id for id, _ in await parts.link.call("XRANGE", parts.keys.log(match.match_id), "-", "+")
-    ]
+    entries = await parts.link.call("XRANGE", parts.keys.log(match.match_id), "-", "+")
+    return [id for id, _ in entries]
 
 
 async def set_deadline(parts: Parts, match: Match, ms: int) -> None:
@@ -114,7 +112,7 @@ async def test_a_placement_is_kept_with_the_time_of_its_commit(parts: Parts) -> 
 
 
 async def test_log_ids_are_the_events_numbers(parts: Parts) -> None:
-    match = await finish(parts.tables, await create(parts.tables))
+    match = await finish(parts, await create(parts.tables))
     expected = [f"{seq}-0".encode() for seq in range(1, match.seq + 1)]
     assert await log_ids(parts, match) == expected
 
@@ -201,7 +199,7 @@ async def test_a_match_that_ends_has_no_deadline_and_waits_to_be_booked(parts: P
     match = await create(parts.tables)
     slot = parts.keys.slot(match.match_id)
     assert await parts.tables.unbooked(slot) == []
-    match = await finish(parts.tables, match)
+    match = await finish(parts, match)
     assert await parts.tables.unbooked(slot) == [match.match_id]
     assert await field(parts, match, "deadline") is None
     assert await due(parts, match) is None

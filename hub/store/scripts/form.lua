@@ -6,14 +6,14 @@
 --         6 balances zset   7 forming hash   8 stakes hash   9 index zset   10 board zset
 -- ARGV    1 match id   2 entry fee in HP   3 packed party
 --         4,5 agent id and ticket, and so on for each agent
--- Returns 1, or 0 if an agent is no longer queued under its ticket or can't pay
--- Keeps [party, [HP after staking, ...]] packed.
+-- Returns [party, [HP after staking, ...]] packed, as it is kept,
+--         or false if an agent is no longer queued under its ticket or can't pay
 
 for i = 4, #ARGV, 2 do
   local ticket = redis.call('ZSCORE', KEYS[1], ARGV[i])
   local hp = tonumber(redis.call('ZSCORE', KEYS[6], ARGV[i]) or 0)
   if ticket ~= ARGV[i + 1] or hp < tonumber(ARGV[2]) then
-    return 0
+    return false
   end
 end
 local left, staked = {}, 0
@@ -29,8 +29,8 @@ for i = 4, #ARGV, 2 do
     redis.call('HDEL', KEYS[2], agent)
   end
 end
-local party = '\146\198' .. struct.pack('>I4', #ARGV[3]) .. ARGV[3] .. cmsgpack.pack(left)
-redis.call('HSET', KEYS[7], ARGV[1], party)
+local formed = '\146\198' .. struct.pack('>I4', #ARGV[3]) .. ARGV[3] .. cmsgpack.pack(left)
+redis.call('HSET', KEYS[7], ARGV[1], formed)
 redis.call('HSET', KEYS[8], ARGV[1], string.format('%.0f', staked))
 redis.call('ZADD', KEYS[9], redis.call('HINCRBY', KEYS[4], 'serial', 1), ARGV[1])
-return 1
+return formed
