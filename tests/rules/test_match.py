@@ -157,6 +157,18 @@ def test_start_refuses_terms_that_no_match_can_be_played_on(
         begin(**changed)
 
 
+def test_start_takes_the_smallest_terms() -> None:
+    least = config(rounds=1, dice=1, fill_min=1, turn_ms=1, away_ms=1)
+    match, _ = begin(
+        contenders=[replace(contender, balance_hp=0) for contender in contenders(3)],
+        config=least,
+        entry_fee_hp=0,
+        platform_fee_bps=0,
+    )
+    assert [len(casino.bills) for casino in match.casinos] == [1] * 6
+    assert (len(match.roll), match.deadline) == (1, STARTED_AT + 1)
+
+
 def test_deck_fills_the_casinos_at_the_highest_minimum() -> None:
     for number in range(200):
         match, _ = opened(number, config=config(fill_min=326_666))
