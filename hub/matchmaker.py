@@ -21,7 +21,7 @@ from hub.store.link import StoreUnavailable
 from hub.store.lobby import Formed, InQueue, JoinRequest, Lobby, Member, NotQueued, Party, Waiting
 from hub.store.stamps import AT_COMMIT
 from hub.store.tables import Tables
-from protocol.messages import AgentId, MatchId
+from protocol.messages import INTEGER_LIMIT, AgentId, MatchId
 
 SWEEP_SECONDS = 1.0  # between looks at the queue when nobody joins here
 
@@ -42,21 +42,30 @@ def pick(waiting: Sequence[Waiting]) -> Pick | None:
     one of them can't pay that, the overlap is first cut down to what each of them can pay.
     """
     for first in range(len(waiting) - SEATS + 1):
-        agents: list[Waiting] = []
-        for agent in waiting[first:]:
-            if _fee([*agents, agent]) is not None:
-                agents.append(agent)
-            if len(agents) == SEATS:
-                return Pick(tuple(agents), _fee(agents) or 0)
+        agents = _gather(waiting[first:])
+        if len(agents) == SEATS:
+            return Pick(agents, _fee(agents))
     return None
 
 
-def _fee(agents: Sequence[Waiting]) -> int | None:
+def _gather(waiting: Sequence[Waiting]) -> tuple[Waiting, ...]:
+    """Take agents that suit the ones before them, up to a table's number."""
+    agents: list[Waiting] = []
+    low, high = 0, INTEGER_LIMIT
+    for agent in waiting:
+        narrowed = max(low, agent.request.fee_min), min(high, agent.request.fee_max, agent.hp)
+        if narrowed[0] <= narrowed[1]:
+            low, high = narrowed
+            agents.append(agent)
+            if len(agents) == SEATS:
+                break
+    return tuple(agents)
+
+
+def _fee(agents: Sequence[Waiting]) -> int:
     low = max(agent.request.fee_min for agent in agents)
     high = min(agent.request.fee_max for agent in agents)
     purse = min(agent.hp for agent in agents)
-    if low > min(high, purse):
-        return None
     midpoint = (low + high) // 2
     return midpoint if midpoint <= purse else (low + purse) // 2
 

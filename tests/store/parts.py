@@ -6,6 +6,8 @@ import secrets
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
+from hypothesis import HealthCheck, settings
+
 from hub.clock import Clock
 from hub.hall import Hall
 from hub.matchmaker import Matchmaker
@@ -42,6 +44,9 @@ SEED = bytes(range(32))
 AGENTS = tuple(AgentId(name) for name in ("ana", "bo", "cy", "dee"))
 NAME_OF = {agent_id: agent_id.title() for agent_id in AGENTS}
 
+# Time on a shared machine says nothing, and each example has a match or an agent of its own.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
 LONG_MS = 600_000  # a turn, a lease or a silence that never ends in a test
 
 _ids = itertools.count()
@@ -61,18 +66,18 @@ class Parts:
         presence_ms: int = LONG_MS,
         fee_bps: int = 0,
     ) -> None:
-        settings = Settings(turn_ms=turn_ms, away_ms=turn_ms, platform_fee_bps=fee_bps)
+        chosen = Settings(turn_ms=turn_ms, away_ms=turn_ms, platform_fee_bps=fee_bps)
         self.id = f"hub-{secrets.token_hex(4)}"
         self.keys = keys
         self.link = Link(url)
         self.tables = Tables(self.link, keys, lease_ms=lease_ms, outage_ms=outage_ms)
-        self.lobby = Lobby(self.link, keys, settings.starting_hp, lease_ms=presence_ms)
+        self.lobby = Lobby(self.link, keys, chosen.starting_hp, lease_ms=presence_ms)
         self.feed = Feed(self.link, keys.probe(self.id))
         self.metrics = Metrics()
         self._tasks: list[asyncio.Task[None]] = []
         self.relay = Relay(self.tables, self.lobby, self.feed, keys, self.metrics)
         self.referee = Referee(self.tables, self.relay.copy)
-        self.matchmaker = Matchmaker(self.lobby, self.tables, settings)
+        self.matchmaker = Matchmaker(self.lobby, self.tables, chosen)
         self.clock = Clock(self.tables, self.lobby, self.referee, self.matchmaker, self.metrics)
         self.hall = Hall(
             self.id,

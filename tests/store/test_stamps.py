@@ -5,13 +5,14 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hub.store.keys import Keys
 from hub.store.link import Link, Script
 from hub.store.stamps import AT_COMMIT, Stamp, Stamped, pack
 from protocol.messages import INTEGER_LIMIT
+from tests.store.parts import unhurried
 
 NOW_LIMIT_MS = 2**43  # a time that the store's clock reaches in the year 2248
 
@@ -84,9 +85,7 @@ def expected(value: Any, now: int) -> bytes:
 
 
 @given(state=values, record=values, events=st.lists(values, max_size=4))
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@unhurried
 async def test_the_store_fills_in_every_stamp_and_changes_no_other_byte(
     link: Link, keys: Keys, state: Any, record: Any, events: list[Any]
 ) -> None:
