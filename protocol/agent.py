@@ -23,6 +23,7 @@ from .messages import (
     Join,
     Leave,
     Left,
+    MatchFinished,
     MatchId,
     MatchStarted,
     PlaceParams,
@@ -67,6 +68,7 @@ class Client:
         self._waiting: dict[str | None, _Waiting] = {}
         self._match_id = MatchId("")
         self._table: TableState | None = None
+        self._newest_turn: tuple[MatchId, int] | None = None  # that a message has told of
         self._standing: Join | None = None  # a join that has yet to lead to a match
         self._end: Exception | None = None
         self._welcomed = asyncio.Event()
@@ -185,7 +187,11 @@ class Client:
 
     def _is_asked(self, table: TableState) -> bool:
         seat = table.current_seat
-        return seat is not None and table.players[seat].agent_id == self.welcome.agent_id
+        return (
+            seat is not None
+            and table.players[seat].agent_id == self.welcome.agent_id
+            and (self._match_id, table.turn) == self._newest_turn
+        )
 
     # ---- Commands and their replies
 
@@ -282,6 +288,13 @@ class Client:
         join = self._standing
         if isinstance(message, MatchStarted | Snapshot) and join is not None:
             self._standing = join if join.continuous else None
+        # A turn that is over by the time it is yielded, as after a break, asks for nothing.
+        if isinstance(message, Roll):
+            self._newest_turn = (message.match_id, message.turn)
+        elif isinstance(message, Snapshot):
+            self._newest_turn = (message.match_id, message.state.turn)
+        elif isinstance(message, MatchFinished):
+            self._newest_turn = None
         self._inbox.put_nowait(message)
 
     async def _stop(self) -> None:

@@ -32,7 +32,7 @@ from .messages import AnyCommand, AnyLobbyMessage, Bye, ServerMessage, Snapshot,
 from .table import TableMessage
 
 BACKOFF_S = 0.5  # the longest wait after one failure; doubles with each more in a row,
-BACKOFF_DOUBLINGS = 5  # this often: up to 16 s, a sixth of a turn
+BACKOFF_DOUBLINGS = 4  # this often: up to 8 s, a tenth of a turn
 KEEPALIVE_S = 10.0  # between pings, and for a pong: a dead hub is noticed well within a turn
 CLOSE_S = 2.0  # for the hub to answer a close
 
