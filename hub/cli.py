@@ -281,4 +281,5 @@ def _explained() -> Iterator[None]:
     except OSError as error:
         remedy = ". Choose another with --port or --metrics-port."
         ending = remedy if error.errno == errno.EADDRINUSE else "."
-        raise click.ClickException(f"{error}{ending}") from error
+        what = str(error).removeprefix(f"[Errno {error.errno}] ")
+        raise click.ClickException(f"{what[:1].upper()}{what[1:]}{ending}") from error

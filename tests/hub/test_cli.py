@@ -1,7 +1,13 @@
+import json
 import os
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
+from urllib.request import urlopen
 
 import pytest
 from click.testing import CliRunner, Result
@@ -20,6 +26,31 @@ def run(*arguments: str | Path, **environment: str) -> Result:
     erased = {name: None for name in os.environ if name.startswith("VEGAS_")}
     words = [str(argument) for argument in arguments]
     return CliRunner(env={**erased, **environment}).invoke(main, words)
+
+
+def grant(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run `grant` in a process of its own, as it sets up the process's logs."""
+    command = [sys.executable, "-m", "hub", "grant", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+class Serving(NamedTuple):
+    """A hub process, and what it said first on stdout, if anything."""
+
+    process: subprocess.Popen[str]
+    announced: str
+
+
+@contextmanager
+def serving(*options: str) -> Iterator[Serving]:
+    """Run a hub in a process of its own, until it has said where it is or has ended."""
+    command = [sys.executable, "-m", "hub", "serve", "--log-format", "json", *options]
+    with subprocess.Popen(command, stdout=-1, stderr=-1, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield Serving(process, process.stdout.readline().rstrip("\n"))
+        finally:
+            process.kill()
 
 
 def complaint(result: Result) -> tuple[int, str]:
@@ -120,6 +151,36 @@ def test_what_the_environment_sets_is_checked_as_well() -> None:
     assert (code, "'--port' (env var: 'VEGAS_PORT')" in said) == (2, True)
 
 
+def test_a_hub_says_where_it_is_and_ends_when_told(redis_url: str, prefix: str) -> None:
+    with serving("--port", "0", "--redis", redis_url, "--prefix", prefix) as hub:
+        address = hub.announced.removeprefix("Claw Vegas is open at http://")
+        assert urlopen(f"http://{address}/readyz").status == 200
+        hub.process.terminate()
+        assert hub.process.wait() == 0
+
+
+def test_a_hub_needs_a_port_of_its_own(redis_url: str, prefix: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        with serving("--port", port, "--redis", redis_url, "--prefix", prefix) as hub:
+            _, said = hub.process.communicate()
+    assert hub.process.returncode == 1
+    assert said.splitlines()[-1] == (
+        f"Error: Error while attempting to bind on address ('127.0.0.1', {port}):"
+        " address already in use. Choose another with --port or --metrics-port."
+    )
+
+
+def test_a_hub_without_its_store_says_so() -> None:
+    with serving("--redis", "unix:///nowhere/at-all.sock") as hub:
+        _, said = hub.process.communicate()
+    assert hub.process.returncode == 1
+    assert said.splitlines()[-1] == (
+        "Error: The shared store does not answer: Error 2 connecting to /nowhere/at-all.sock."
+        " No such file or directory. Is it running? Is --redis right?"
+    )
+
+
 # ---- grant ---------------------------------------------------------------------------------------
 
 
@@ -127,6 +188,39 @@ def test_what_the_environment_sets_is_checked_as_well() -> None:
 def test_a_grant_is_a_number_of_hp(hp: str) -> None:
     code, said = complaint(run("grant", "ada", hp))
     assert (code, said.startswith("Error: Invalid value for 'HP'")) == (2, True)
+
+
+def test_a_grant_is_added_to_an_agent_s_hp(redis_url: str, prefix: str) -> None:
+    store = ("--redis", redis_url, "--prefix", prefix)
+    grant("ada", "500", *store)
+    assert grant("ada", "-5", *store).stdout == "ada has 1495 HP now, after 1500.\n"
+
+
+def test_a_grant_takes_no_more_than_there_is(redis_url: str, prefix: str) -> None:
+    result = grant("ada", "-2000", "--redis", redis_url, "--prefix", prefix)
+    assert result.stdout == "ada has 0 HP now, after 1000.\n"
+
+
+def test_a_grant_is_logged_with_its_reason(redis_url: str, prefix: str) -> None:
+    store = ("--redis", redis_url, "--prefix", prefix)
+    said = grant("ada", "5", "--reason", "a gift", *store, "--log-format", "json").stderr
+    entry = json.loads(said.splitlines()[-1])
+    del entry["timestamp"]
+    assert entry == {
+        "level": "info",
+        "event": "hp_granted",
+        "agent_id": "ada",
+        "asked": 5,
+        "old": 1000,
+        "new": 1005,
+        "reason": "a gift",
+    }
+
+
+def test_a_grant_needs_no_running_hub(tmp_path: Path) -> None:
+    grant("ada", "5", "--data-dir", tmp_path)
+    result = grant("ada", "5", "--data-dir", tmp_path)
+    assert result.stdout == "ada has 1010 HP now, after 1005.\n"
 
 
 # ---- verify --------------------------------------------------------------------------------------
