@@ -146,7 +146,7 @@ def test_a_short_secret_is_refused() -> None:
 
 def test_a_secret_that_can_t_be_kept_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(SecretError, match="file/secret: File exists. Choose another"):
+    with pytest.raises(SecretError, match="file/secret: File exists"):
         load_secret(Settings(data_dir=tmp_path / "file"))
 
 
