@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Coroutine
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 from weakref import WeakSet
 
 import msgspec
@@ -17,7 +17,7 @@ from websockets.http11 import Request, Response
 
 from hub.metrics import Metrics
 from hub.outbox import HubConnection
-from hub.pages import Pages, Problem, no_match, unavailable
+from hub.pages import Pages, Problem, no_match, read_number, read_query, unavailable
 from hub.player import Player
 from hub.rules.match import seat_of
 from hub.settings import Settings
@@ -43,8 +43,6 @@ DRAIN_RETRY_MS = (100, 3_000)  # when a drained client comes back, spread out
 FULL_RETRY_MS = (5_000, 15_000)  # when a client that found no room may try again
 
 FREEZE_STEP = 100  # sockets, and a quarter more, by which a hub grows between two freezes
-SEQ_DIGITS = 16  # as many as a whole number within +-2^53 can have
-
 MakePlayer = Callable[[HubConnection, Identity, Format], Player]
 MakeSpectator = Callable[[HubConnection, Format], Spectator]
 
@@ -176,7 +174,7 @@ class Server:
         return None
 
     async def _choose_route(self, request: Request, url: SplitResult) -> PlayRoute | WatchRoute:
-        query = {name: values[-1] for name, values in parse_qs(url.query).items()}
+        query = read_query(url)
         if self.draining:
             raise Problem(
                 HTTPStatus.SERVICE_UNAVAILABLE,
@@ -239,6 +237,7 @@ class Server:
 
     async def _handle(self, connection: ServerConnection) -> None:
         assert isinstance(connection, Connection)
+        connection.forget_handshake()
         format = FORMATS[connection.chosen or MSGPACK_SUBPROTOCOL]
         match connection.route:
             case PlayRoute(identity=identity, resume=resume):
@@ -334,12 +333,12 @@ def _find_token(headers: Headers) -> str | None:
 
 
 def _after(query: dict[str, str]) -> int | None:
-    text = query.get("after")
-    if text is None:
+    if "after" not in query:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) <= SEQ_DIGITS):
+    after = read_number(query["after"])
+    if after is None:
         raise _bad_request("after is the number of the last event that you have")
-    return int(text)
+    return after
 
 
 def _bad_request(message: str) -> Problem:

@@ -14,6 +14,8 @@ from protocol.messages import CloseCode, MatchId, Message
 class Spectator:
     """One socket that watches; it sends nothing."""
 
+    __slots__ = ("_connection", "_hall", "_relay", "_table", "outbox")
+
     def __init__(
         self,
         connection: HubConnection,
