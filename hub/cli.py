@@ -3,6 +3,7 @@
 import errno
 import math
 import re
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,6 +28,12 @@ HP = click.IntRange(0, HP_LIMIT)
 PREFIX = re.compile(r"[A-Za-z0-9:._-]{1,64}")  # braces would move the keys' hash tags
 DAY_SECONDS = 86_400
 YEARS_HOURS = 10 * 366 * 24
+
+REMEDIES: dict[int | None, str] = {
+    errno.EADDRINUSE: "Choose another with --port or --metrics-port.",
+    errno.EADDRNOTAVAIL: "Is --host right?",
+    errno.EACCES: "Ports below 1024 are the system's: choose another with --port.",
+}
 
 
 class _Number(click.FloatRange):
@@ -279,7 +286,10 @@ def _explained() -> Iterator[None]:
             f"The shared store does not answer: {error.reason} Is it running? Is --redis right?"
         ) from error
     except OSError as error:
-        remedy = ". Choose another with --port or --metrics-port."
-        ending = remedy if error.errno == errno.EADDRINUSE else "."
-        what = str(error).removeprefix(f"[Errno {error.errno}] ")
-        raise click.ClickException(f"{what[:1].upper()}{what[1:]}{ending}") from error
+        raise click.ClickException(_explain(error)) from error
+
+
+def _explain(error: OSError) -> str:
+    what = str(error).removeprefix(f"[Errno {error.errno}] ")
+    remedy = "Is --host right?" if isinstance(error, socket.gaierror) else REMEDIES.get(error.errno)
+    return f"{what[:1].upper()}{what[1:]}. {remedy or ''}".rstrip()
