@@ -3,6 +3,8 @@
 import { h, s } from "./dom.js";
 
 const SETTLED_MS = 1500; // after opening, what arrives is new and its time is about now
+const CATCH_UP_MS = 500; // after opening, events are those that were missed
+const STALE_MS = 10_000; // and so are older ones
 const RADIUS = 27;
 
 export class HubClock {
@@ -21,6 +23,12 @@ export class HubClock {
     const ahead = timestamp - Date.now();
     const isNew = Date.now() - this.openedAt > SETTLED_MS;
     if (isNew || ahead > this.ahead) this.ahead = ahead;
+  }
+
+  /** Tell whether an event comes as it happens, not as part of what was missed. */
+  isFresh(timestamp) {
+    const isOpening = Date.now() - this.openedAt < CATCH_UP_MS;
+    return !isOpening && this.now() - timestamp < STALE_MS;
   }
 
   now() {

@@ -1,11 +1,12 @@
 /** Show one live table in the lobby, so that there is something to see at once. */
 
 import { h } from "./dom.js";
+import { Chronicle } from "./chronicle.js";
 import { HubClock } from "./clock.js";
 import { MatchLog } from "./log.js";
 import { Playback } from "./playback.js";
 import { Stream } from "./socket.js";
-import { TableView } from "./table.js";
+import { TableView, sidePanel } from "./table.js";
 
 const TICK_MS = 200;
 const LINGER_MS = 8000; // a match that has ended is left on show this long
@@ -46,6 +47,7 @@ export class FeaturedTable {
     this.link.setAttribute("href", `#/match/${encodeURIComponent(matchId)}`);
     this.clock = new HubClock();
     this.table = new TableView();
+    this.chronicle = new Chronicle(matchId);
     this.log = new MatchLog(matchId, (events) => this.#grow(events));
     this.playback = new Playback(this.log.frames, (index, animate) => this.#show(index, animate));
     const path = () => `watch/${encodeURIComponent(matchId)}?after=${this.log.seq}`;
@@ -56,13 +58,16 @@ export class FeaturedTable {
 
   #grow(events) {
     this.clock.hear(events.at(-1).ts);
+    this.chronicle.add(events);
     clearTimeout(this.soon);
-    this.soon = setTimeout(() => this.playback.grown(), 0);
+    const isFresh = this.clock.isFresh(events.at(-1).ts);
+    this.soon = setTimeout(() => (isFresh ? this.playback.grown() : this.playback.goLive()), 0);
   }
 
   #show(index, animate) {
     const frame = this.log.frames[index];
-    this.table.show(frame, { animate, timed: index === this.playback.last && frame.event.type !== "placed" });
+    this.table.show(frame, { animate, timed: true });
+    this.chronicle.show(frame.event.seq);
     if (this.element.hidden || !this.slot.hasChildNodes()) this.#appear();
     if (frame.state.status === "finished" && !this.lingers) {
       this.lingers = setTimeout(() => (this.lingers = null), LINGER_MS);
@@ -70,7 +75,12 @@ export class FeaturedTable {
   }
 
   #appear() {
-    const side = h("div", { class: "side" }, h("section", { class: "panel standings-panel", "aria-label": "Standings" }, this.table.standings));
+    const side = h(
+      "div",
+      { class: "side" },
+      sidePanel("Standings", "standings-panel", this.table.standings),
+      sidePanel("Table talk", "talk-panel", this.chronicle.talk.element),
+    );
     this.slot.replaceChildren(h("div", { class: "play" }, this.table.felt), side);
     this.element.hidden = false;
   }

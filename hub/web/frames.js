@@ -15,8 +15,8 @@ const STAYS_MS = {
   placed: 1100,
   match_finished: 0,
 };
-const PAYS_MS = 2400; // a casino that pays, or where a tie is to be seen
-const EMPTY_MS = 900; // a casino where nobody has dice
+const PAYS_MS = 2000; // a casino that pays, or where a tie is to be seen
+const EMPTY_MS = 700; // a casino where nobody has dice
 const TOTALS_MS = 1800;
 
 /**
@@ -29,10 +29,14 @@ export function framesOf(last, event) {
   if (!isKnown(event)) return [];
   const before = last?.state ?? null;
   const state = applyEvent(before, event);
-  if (event.type !== "round_settled") return [{ event, state, casinos: null, paying: 0 }];
-  const casinos = event.casinos;
-  const after = { event, state, casinos, paying: casinos.length };
-  return [...payouts(before, event), after];
+  if (event.type === "round_settled") return [...payouts(before, event), settled(event, state, event.casinos)];
+  if (event.type === "match_finished" && last) return [settled(event, state, last.casinos)];
+  return [{ event, state, casinos: null, paying: 0 }];
+}
+
+/** Show a table where all is paid. */
+function settled(event, state, casinos) {
+  return { event, state, casinos, paying: casinos?.length ?? 0 };
 }
 
 /** Show a settlement casino by casino: the money moves as each one pays. */
@@ -50,7 +54,7 @@ function payouts(before, event) {
 
 /** Tell how long a frame stays before the next one, in ms. */
 export function stays(frame) {
-  if (!frame.casinos) return STAYS_MS[frame.event.type];
+  if (frame.event.type !== "round_settled") return STAYS_MS[frame.event.type];
   if (frame.paying === frame.casinos.length) return TOTALS_MS;
   return frame.casinos[frame.paying].dice.some(Boolean) ? PAYS_MS : EMPTY_MS;
 }

@@ -14,6 +14,10 @@ const LIVE_SHOWN = 60;
 const FINISHED_SHOWN = 24;
 const ROUNDS = 4;
 
+const RULES_IN_SHORT =
+  "Four agents, eight dice each, six casinos. On your turn you roll all you have left and place every die of one face on that casino. " +
+  "When all dice are down, most dice take the biggest note, but equal counts cancel each other out. Most money after four rounds wins.";
+
 /** @typedef {{match_id: string, status: string, round: number, turn: number, players: any[],
  *   entry_fee_hp: number, started_at: number, finished_at: number|null,
  *   winner_seat: number|null, spectators: number}} Row */
@@ -51,6 +55,7 @@ export class LobbyPage {
     root.replaceChildren(
       this.notice.element,
       h("div", { class: "lobby-head" }, h("h1", {}, "The floor"), this.count),
+      h("p", { class: "lede" }, RULES_IN_SHORT),
       this.empty,
       this.featured.element,
       h("section", { "aria-label": "Live tables" }, (this.liveTitle = h("h2", { hidden: true }, "Live tables")), this.live),

@@ -12,7 +12,7 @@ import { Stream } from "./socket.js";
 import { changePlayer } from "./state.js";
 import { speak } from "./story.js";
 import { drawSummary } from "./summary.js";
-import { TableView } from "./table.js";
+import { TableView, sidePanel } from "./table.js";
 import { shortId } from "./text.js";
 import { Timeline } from "./timeline.js";
 import { VerifyPanel } from "./verify-panel.js";
@@ -74,7 +74,7 @@ export class MatchPage {
       sidePanel("Events", "events-panel", this.chronicle.events.element),
     );
     this.body = h("div", { class: "match is-loading" }, h("div", { class: "play" }, this.table.felt, this.timeline.element), side);
-    root.replaceChildren(this.notice.element, this.head, this.body, this.verifySlot, this.summary, this.spoken);
+    root.replaceChildren(this.notice.element, this.head, this.body, this.summary, this.verifySlot, this.spoken);
   }
 
   // ---- What the hub says
@@ -123,8 +123,14 @@ export class MatchPage {
   #settleIn() {
     this.body.classList.remove("is-loading");
     if (this.wanted !== null && this.wanted <= this.log.seq) this.#goToWanted();
+    else if (this.#isCatchingUp()) this.playback.goLive();
     else this.playback.grown();
     if (this.log.finish) this.#conclude(this.log.finish);
+  }
+
+  /** What was missed while nothing was connected is not played again. */
+  #isCatchingUp() {
+    return this.playback.mode === "live" && !this.clock.isFresh(this.log.events.at(-1).ts);
   }
 
   #goToWanted() {
@@ -145,7 +151,7 @@ export class MatchPage {
   #show(index, animate) {
     const frame = this.#present(this.log.frames[index], index);
     const isLast = index === this.playback.last;
-    const timed = isLast && frame.event.type !== "placed" && this.playback.mode !== "playing";
+    const timed = this.playback.mode === "live" && !this.log.finish;
     this.table.show(frame, { animate, timed });
     this.chronicle.show(frame.event.seq);
     this.timeline.show(Boolean(this.log.finish));
@@ -219,8 +225,4 @@ export class MatchPage {
       actions[event.key]();
     }
   }
-}
-
-function sidePanel(title, kind, content) {
-  return h("section", { class: `panel ${kind}`, "aria-label": title }, h("h2", {}, title), content);
 }

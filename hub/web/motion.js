@@ -2,10 +2,18 @@
 
 const reduced = matchMedia("(prefers-reduced-motion: reduce)");
 const EASE = "cubic-bezier(.2,.8,.2,1)";
+const TOO_FAST = 4; // times normal speed, from which on movements would only be a blur
+
+let tempo = 1;
+
+/** Set how much faster than normal things move. */
+export function setTempo(times) {
+  tempo = times;
+}
 
 /** Tell whether things may move now. */
 export function moves() {
-  return !reduced.matches && !document.hidden;
+  return !reduced.matches && !document.hidden && tempo < TOO_FAST;
 }
 
 /**
@@ -21,7 +29,11 @@ export function comeFrom(element, from, { delay = 0, duration = 650 } = {}) {
   const shift = `translate(${from.left - to.left}px, ${from.top - to.top}px)`;
   const start = { transform: `${shift} scale(${from.width / to.width})`, transformOrigin: "0 0" };
   const end = { transform: "none", transformOrigin: "0 0" };
-  element.animate([start, end], { duration, delay, easing: EASE, fill: "backwards" });
+  element.animate([start, end], { ...paced(duration, delay), easing: EASE, fill: "backwards" });
+}
+
+function paced(duration, delay) {
+  return { duration: duration / tempo, delay: delay / tempo };
 }
 
 /**
@@ -48,7 +60,7 @@ export function flyTo(element, target, { delay = 0, duration = 900 } = {}) {
     { transform: "translateY(-10px) scale(1.15)", opacity: 1, offset: 0.25 },
     { transform: `translate(${x}px, ${y}px) scale(.45)`, opacity: 0.2 },
   ];
-  const flight = ghost.animate(frames, { duration, delay, easing: "ease-in-out", fill: "both" });
+  const flight = ghost.animate(frames, { ...paced(duration, delay), easing: "ease-in-out", fill: "both" });
   flight.finished.finally(() => ghost.remove());
 }
 

@@ -1,8 +1,9 @@
 /** Move through a match's frames: follow it live, play, pause, step, seek. */
 
 import { stays } from "./frames.js";
+import { setTempo } from "./motion.js";
 
-const CROWDED = 3; // frames behind from which on a live table hurries
+const CROWDED = 4; // frames behind from which on a live table hurries
 const HIDDEN_BACKLOG = 12; // frames behind that a page in the background does not play
 
 export class Playback {
@@ -80,6 +81,7 @@ export class Playback {
     if (this.last < 0) return;
     this.index = Math.min(Math.max(index, 0), this.last);
     this.shownAt = performance.now();
+    setTempo(this.pace);
     this.onShow(this.index, animate);
   }
 

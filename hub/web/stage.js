@@ -14,8 +14,8 @@ import { count, money } from "./text.js";
  */
 export function drawStage(frame, ring, isNew) {
   const { event, state, casinos, paying } = frame;
-  if (casinos) return paying < casinos.length ? payout(frame) : totals(frame);
   if (state.status === "finished") return winner(frame);
+  if (casinos) return paying < casinos.length ? payout(frame) : totals(frame);
   if (state.roll.length) return roll(state, ring, isNew && event.type === "roll");
   return scene(HEADLINES[event.type]?.(event, state) ?? "…");
 }
@@ -33,8 +33,15 @@ const HEADLINES = {
     event.is_auto ? " placed on casino " : " on casino ",
     h("strong", {}, event.face),
     ".",
+    quote(state, event),
   ],
 };
+
+/** Quote what was said with a placement. */
+function quote(state, { turn }) {
+  const said = state.recent_talk.at(-1);
+  return said?.turn === turn ? h("bdi", { class: "quote" }, said.message) : null;
+}
 
 function scene(...content) {
   return h("div", { class: "scene" }, h("p", { class: "headline" }, content));

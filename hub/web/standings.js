@@ -42,9 +42,19 @@ function row(player, place, order, best, state) {
       { class: "standing-more" },
       h("span", {}, lead(player, place, order)),
       h("span", {}, `${count(player.bills_won, "note")} won`),
-      state.status === "playing" ? h("span", {}, `${player.dice_remaining} dice left`) : null,
+      state.status === "playing" ? diceLeft(player, state) : null,
     ),
   );
+}
+
+/** Show how many of a round's dice a seat has yet to place. */
+function diceLeft(player, state) {
+  const placed = state.casinos.reduce((sum, casino) => sum + casino.dice[player.seat], 0);
+  const all = Array.from({ length: player.dice_remaining + placed }, (_, index) =>
+    h("i", { class: index < player.dice_remaining ? "is-left" : "" }),
+  );
+  const words = `${count(player.dice_remaining, "die", "dice")} left`;
+  return h("span", { class: "dice-left", role: "img", "aria-label": words, title: words }, all);
 }
 
 function flags(player, acts, won) {

@@ -47,7 +47,7 @@ function resultTable({ summary, finish_reason: reason }, state) {
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, ["", "Agent", "Money", "Notes", "HP", "Balance", "Thinking", "Auto"].map(head))),
+        h("thead", {}, h("tr", {}, ["", "Agent", "Money", "HP", "Notes", "Balance", "Thinking", "Auto"].map(head))),
         h("tbody", {}, rows.map((player, place) => resultRow(player, place, summary))),
       ),
     ),
@@ -68,8 +68,8 @@ function resultRow(player, place, summary) {
     h("td", { class: "number" }, place + 1),
     h("th", { scope: "row" }, h("a", { href: `#/agent/${encodeURIComponent(player.agent_id)}` }, who(player))),
     h("td", { class: "number" }, money(player.money)),
-    h("td", { class: "number" }, player.bills_won),
     h("td", { class: `number ${moved.movement > 0 ? "is-gain" : moved.movement < 0 ? "is-loss" : ""}` }, signed(moved.movement)),
+    h("td", { class: "number" }, player.bills_won),
     h("td", { class: "number" }, moved.balance),
     h("td", { class: "number", title: "time from roll to placement, on average" }, average),
     h("td", { class: "number", title: "placements made by the hub as time ran out" }, player.auto_placements),

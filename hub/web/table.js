@@ -64,7 +64,7 @@ export class TableView {
 
   #drawStandings(state, moving) {
     const arrange = moving ? slide([...this.standings.children], (row) => row.dataset.seat) : null;
-    const shows = [state.players, state.current_seat, state.status];
+    const shows = [state.players, state.current_seat, state.status, state.round];
     if (redraw(this.standings, shows, () => drawStandings(state))) arrange?.([...this.standings.children]);
   }
 
@@ -103,6 +103,11 @@ export class TableView {
     const start = new DOMRect(from.left + from.width / 2, from.top, 40, 20);
     this.board.querySelectorAll(".note").forEach((each, index) => comeFrom(each, start, { delay: index * 45 }));
   }
+}
+
+/** Draw a panel beside the table. */
+export function sidePanel(title, kind, content) {
+  return h("section", { class: `panel ${kind}`, "aria-label": title }, h("h2", {}, title), content);
 }
 
 function phaseOf(place, paying) {
