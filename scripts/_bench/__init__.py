@@ -1,0 +1,1 @@
+"""Measure the hub beside its floors: what `scripts/bench` runs."""

@@ -1,0 +1,73 @@
+"""Hold many WebSockets cheaply, in a process of their own: native/crowd.c, or Python without gcc."""
+
+from .native import build
+from .process import Program
+
+OPEN_AT_ONCE = 64  # handshakes under way, within any server's backlog
+
+
+class Crowd:
+    """Clients that count what they get."""
+
+    def __init__(self, core: int) -> None:
+        native = build("crowd")
+        self.program = (
+            Program.python("crowd_python", core=core)
+            if native is None
+            else Program([str(native)], core)
+        )
+
+    def __enter__(self) -> "Crowd":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.program.stop()
+
+    def open(
+        self,
+        port: int,
+        count: int,
+        path: str = "",
+        *,
+        group: int = 0,
+        headers: str = "",
+        at_once: int = OPEN_AT_ONCE,
+    ) -> int:
+        """Open sockets to `path`, plain ones if that is empty; how many failed."""
+        plain = int(not path)
+        answer = self.program.ask(
+            f"open 127.0.0.1 {port} {count} {group} {at_once} {plain}",
+            path,
+            headers.replace("\r\n", "\\r\\n"),
+        )
+        return int(answer.split()[2])
+
+    def expect(self, group: int, size: int, asked_ns: int = 0) -> None:
+        """Let each socket of a group wait for so many bytes more."""
+        self.program.tell(f"expect {group} {size} {asked_ns}")
+
+    def wait(self, seconds: float = 60.0) -> None:
+        """Wait until all have got what they are to get. Raises TimeoutError."""
+        missing = int(self.program.ask(f"wait {seconds}").split()[1])
+        if missing:
+            raise TimeoutError(f"{missing} sockets have not got all bytes")
+
+    def settle(self, ms: int = 200) -> int:
+        """Read until nothing more comes, and forget what was expected; all bytes so far."""
+        return int(self.program.ask(f"settle {ms}").split()[1])
+
+    def latencies(self) -> list[float]:
+        """Take the times from asking to the last byte since the last call, in seconds."""
+        return [int(ns) / 1e9 for ns in self.program.ask("latencies").split()[2:]]
+
+    def first_bytes(self) -> list[float]:
+        """List how long each socket took from its opening to its first message; 0: it got none."""
+        return [int(ns) / 1e9 for ns in self.program.ask("times").split()[2:]]
+
+    def echo(self, seconds: float, size: int) -> int:
+        """Keep one message under way on each socket; how many came back."""
+        return int(self.program.ask(f"echo {seconds} {size}").split()[1])
+
+    def close(self) -> None:
+        """Close all sockets."""
+        self.program.ask("close")

@@ -1,0 +1,124 @@
+"""Measure fan-out: what it costs a server to deliver a table's moves to its spectators.
+
+The dealer commits real moves to the store; the hub hears of them on the table's channel and passes
+them on. All contenders write the same number of bytes: those of the hub's joined frames.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+
+from .bare import EVENTS
+from .bench import Bench
+from .figures import Report, Series
+from .floor import Floor
+from .process import Program
+
+SPECTATORS = 1000
+MOVES = 60  # made of a match, which has about a hundred
+MICRO = 1e6
+
+ONE = "one at a time"
+MANY = "back to back"
+
+Send = Callable[[int], Awaitable[None]]
+
+
+class Fanout:
+    """One repetition after the other, contender after contender."""
+
+    def __init__(self, bench: Bench, exits: ExitStack, spectators: int, moves: int) -> None:
+        self._bench = bench
+        self._spectators = spectators
+        self._moves = moves
+        self._floor = exits.enter_context(Floor(bench.server_core))
+        self._bare = exits.enter_context(Program.python("bare", core=bench.server_core))
+        self._bare_port = int(self._bare.read())
+        self._hub = exits.enter_context(bench.hub())
+        self._crowds = {
+            name: exits.enter_context(bench.crowd()) for name in ("floor", "bare", "hub")
+        }
+        self._move_bytes = 0
+        self._crowds["floor"].open(self._floor.port, spectators)
+        self._floor.accept(spectators)
+        self._crowds["bare"].open(self._bare_port, spectators, "/")
+        self.sizes: list[int] = []
+
+    async def measure(self, series: Series) -> None:
+        """Take one sample of each."""
+        for how, pause in ((ONE, True), (MANY, False)):
+            series.add(f"hub, {how}", await self.hub(self._spectators, pause=pause))
+            series.add(f"C send(), {how}", self.floor(pause=pause))
+            for command in ("write", "broadcast"):
+                series.add(f"websockets {command}, {how}", self.bare(command, pause=pause))
+
+    async def hub(self, spectators: int, *, pause: bool) -> float:
+        """Deliver a fresh match's moves; CPU microseconds a delivery."""
+        crowd, hub = self._crowds["hub"], self._hub
+        play = await self._bench.dealer.open()
+        crowd.open(hub.port, spectators, f"/watch/{play.match_id}")
+        crowd.settle()
+        before = hub.cpu_seconds()
+        sent = 0
+        for _ in range(self._moves):
+            size = await self._bench.dealer.move(play)
+            crowd.expect(0, size)
+            sent += size
+            if pause:
+                crowd.wait()
+        crowd.wait()
+        spent = hub.cpu_seconds() - before
+        crowd.close()
+        self._move_bytes = sent // self._moves
+        self.sizes.append(self._move_bytes)
+        return spent * MICRO / (self._moves * spectators)
+
+    def floor(self, *, pause: bool) -> float:
+        """Send the same by a loop of send()."""
+        return self._drive("floor", self._floor.program, self._floor.send, pause=pause)
+
+    def bare(self, command: str, *, pause: bool) -> float:
+        """Send the same by the websockets package."""
+
+        def send(moves: int, size: int) -> None:
+            self._bare.ask(f"{command} {moves} {size}")
+
+        return self._drive("bare", self._bare, send, pause=pause)
+
+    def _drive(
+        self, name: str, server: Program, send: Callable[[int, int], None], *, pause: bool
+    ) -> float:
+        crowd, size = self._crowds[name], self._move_bytes // EVENTS * EVENTS
+        crowd.settle(50)
+        before = server.cpu_seconds()
+        steps, at_once = (self._moves, 1) if pause else (1, self._moves)
+        for _ in range(steps):
+            crowd.expect(0, at_once * size)
+            send(at_once, size)
+            crowd.wait()
+        spent = server.cpu_seconds() - before
+        return spent * MICRO / (self._moves * self._spectators)
+
+
+async def fanout(bench: Bench, spectators: int = SPECTATORS, moves: int = MOVES) -> Report:
+    """Compare the hub with the floor and with the websockets package."""
+    series, alone = Series("us a delivery"), Series("us a move")
+    with ExitStack() as exits:
+        run = Fanout(bench, exits, spectators, moves)
+        for _ in range(bench.repeats):
+            await run.measure(series)
+            for how, pause in ((ONE, True), (MANY, False)):
+                alone.add(f"hub, one spectator, {how}", await run.hub(1, pause=pause))
+    return Report(
+        f"Fan-out: one table, {spectators} spectators, {run.sizes[-1]} bytes a move",
+        (*series.figures(), *alone.figures()),
+        (
+            series.ratio(f"hub, {ONE}", f"C send(), {ONE}", 1.4),
+            series.ratio(f"hub, {MANY}", f"C send(), {MANY}", 0.75),
+            series.ratio(f"hub, {ONE}", f"websockets write, {ONE}"),
+            series.ratio(f"hub, {MANY}", f"websockets write, {MANY}"),
+        ),
+        (
+            "Moves are committed to the store by the bench; the hub hears and delivers them.",
+            "What a move costs the hub apart from its spectators is in 'one spectator'.",
+        ),
+    )
