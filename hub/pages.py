@@ -16,15 +16,18 @@ from hub.static import Site, serve_file
 from hub.store.link import StoreUnavailable
 from hub.store.lobby import Lobby
 from hub.store.tables import Tables
+from protocol.asyncapi import describe_protocol
 from protocol.codec import decode_event, to_json
-from protocol.messages import MatchFinished
+from protocol.messages import INTEGER_LIMIT, MatchFinished
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
 MSGPACK = "application/vnd.msgpack"
 
 PAGE_LIMIT = 50  # rows of a list unless `limit` asks for fewer or more
-PAGE_LIMIT_MOST = 500
+PAGE_LIMITS = range(1, 501)
+
+NUMBER_DIGITS = 16  # as many as a whole number within +-2^53 can have
 
 # Headers that say what a client can do about an error (RFC 9110, 10.2, 11.6 and 7.8).
 _REMEDIES = {
@@ -90,6 +93,7 @@ class Pages:
             "/readyz": self._ready,
             "/api/matches": self._matches,
             "/api/leaderboard": self._leaderboard,
+            "/api/protocol": self._protocol,
         }
 
     async def serve(self, request: Request, url: SplitResult) -> Response:
@@ -109,7 +113,7 @@ class Pages:
             raise Problem(
                 HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "only GET and HEAD are served"
             )
-        query = {name: values[-1] for name, values in parse_qs(url.query).items()}
+        query = read_query(url)
         file = self._site.find(url.path)
         if file is not None:
             return serve_file(file, request)
@@ -139,18 +143,21 @@ class Pages:
     async def _matches(self, query: dict[str, str]) -> Response:
         before = query.get("before")
         match_ids, following = await self._lobby.page(
-            None if before is None else _number(query, "before", 0, 2**53),
-            _number(query, "limit", PAGE_LIMIT, PAGE_LIMIT_MOST),
+            None if before is None else _number(query, "before", range(INTEGER_LIMIT)),
+            _number(query, "limit", PAGE_LIMITS, PAGE_LIMIT),
         )
         rows = await self._hall.rows(match_ids)
         return answer(_encode({"matches": rows, "next": following}), JSON)
 
     async def _leaderboard(self, query: dict[str, str]) -> Response:
-        offset = _number(query, "after", 0, 2**53)
-        limit = _number(query, "limit", PAGE_LIMIT, PAGE_LIMIT_MOST)
+        offset = _number(query, "after", range(INTEGER_LIMIT))
+        limit = _number(query, "limit", PAGE_LIMITS, PAGE_LIMIT)
         agents = await self._lobby.leaderboard(offset, limit)
         following = offset + limit if len(agents) == limit else None
         return answer(_encode({"agents": agents, "next": following}), JSON)
+
+    async def _protocol(self, _query: dict[str, str]) -> Response:
+        return answer(_encode(describe_protocol()), JSON)
 
     async def _match(self, match_id: str) -> Response:
         newest = await self._tables.last_event(match_id)
@@ -174,13 +181,25 @@ class Pages:
         return answer(b"".join(to_json(event) + b"\n" for event in events), NDJSON)
 
 
-def _number(query: dict[str, str], name: str, default: int, most: int) -> int:
-    text = query.get(name)
-    if text is None:
+def read_query(url: SplitResult) -> dict[str, str]:
+    """Read a URL's query; of a name given twice the last value counts."""
+    fields = parse_qs(url.query, keep_blank_values=True)
+    return {name: values[-1] for name, values in fields.items()}
+
+
+def read_number(text: str) -> int | None:
+    """Read a whole number of plain digits; None if it is none."""
+    is_number = text.isascii() and text.isdigit() and len(text) <= NUMBER_DIGITS
+    return int(text) if is_number else None
+
+
+def _number(query: dict[str, str], name: str, allowed: range, default: int = 0) -> int:
+    if name not in query:
         return default
-    if not (text.isascii() and text.isdigit() and int(text[:17]) <= most):
-        raise _bad_request(f"{name} is a whole number from 0 to {most}")
-    return int(text)
+    number = read_number(query[name])
+    if number is None or number not in allowed:
+        raise _bad_request(f"{name} is a whole number from {allowed.start} to {allowed.stop - 1}")
+    return number
 
 
 def no_match(match_id: str) -> Problem:

@@ -183,7 +183,7 @@ async def test_an_unknown_match_is_not_found(hub: Hub, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "after", ["-1", "x", "1.5", "%201", "1e3", "0x1", "9" * 17, "%C2%B2", "+1"]
+    "after", ["-1", "x", "1.5", "%201", "1e3", "0x1", "9" * 17, "%C2%B2", "+1", ""]
 )
 @pytest.mark.parametrize("path", ["/play?match_id={}&after={}", "/watch/{}?after={}"])
 async def test_a_bad_after_is_a_bad_request(hub: Hub, path: str, after: str) -> None:
