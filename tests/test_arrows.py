@@ -47,7 +47,7 @@ ORDER = (
 SIGHT = {
     "hub.rules": {"hub.rules", "protocol.messages"},
     "hub.house": {"hub.house", "hub.rules", "hub.log", "hub.tokens", "protocol"},
-    "hub.viewer": {"hub.viewer", "protocol"},
+    "hub.viewer": {"hub.viewer", "hub.rules", "protocol"},
     "hub.outbox": {"hub.metrics", "protocol"},
 }
 
