@@ -13,6 +13,7 @@ import structlog
 import uvloop
 
 from hub.announcer import Announcer
+from hub.archivist import Archivist
 from hub.clock import Clock
 from hub.hall import Hall
 from hub.matchmaker import Matchmaker
@@ -27,6 +28,7 @@ from hub.settings import Settings
 from hub.spectator import Spectator
 from hub.store.embedded import EmbeddedValkey, EmbeddedValkeyError
 from hub.store.feed import Feed
+from hub.store.history import History
 from hub.store.keys import Keys
 from hub.store.link import Link, StoreUnavailable
 from hub.store.lobby import Lobby
@@ -55,10 +57,12 @@ class Hub:
         keys = Keys(settings.prefix, settings.slots)
         self.tables = Tables(self.link, keys)
         self.lobby = Lobby(self.link, keys, settings.starting_hp)
+        history = History(self.link, keys)
         self._feed = Feed(self.link, keys.probe(self.id))
         self.relay = Relay(self.tables, self.lobby, self._feed, keys, self.metrics)
         self.referee = Referee(self.tables, self.relay.copy)
         self.matchmaker = Matchmaker(self.lobby, self.tables, settings)
+        self._archivist = Archivist(history, self.tables, settings)
         self.clock = Clock(self.tables, self.lobby, self.referee, self.matchmaker, self.metrics)
         self.hall = Hall(
             self.id,
@@ -71,7 +75,13 @@ class Hub:
         self.server = Server(
             settings,
             tables=self.tables,
-            pages=Pages(self.tables, self.lobby, self.hall, self._trouble),
+            pages=Pages(
+                tables=self.tables,
+                lobby=self.lobby,
+                history=history,
+                hall=self.hall,
+                is_ready=self._trouble,
+            ),
             read_token=partial(read, secret=secret),
             make_player=self._player,
             make_spectator=self._spectator,
@@ -91,7 +101,10 @@ class Hub:
         except BaseException:
             await self._close()
             raise
-        for part in (self.server, self.relay, self.hall, self.matchmaker, self.clock):
+        for part in (
+            *(self.server, self.relay, self.hall, self.matchmaker, self.clock),
+            self._archivist,
+        ):
             self._tasks.append(asyncio.create_task(part.run()))
         _log.info("hub_listening", hub=self.id, host=self.address[0], port=self.address[1])
 

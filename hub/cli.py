@@ -196,6 +196,18 @@ def main() -> None:
     default=DEFAULTS.platform_fee_bps,
     help="The platform's part of a pot, in basis points.",
 )
+@_option(
+    "--keep-days",
+    type=_Number(0, 36_600),
+    default=DEFAULTS.keep_days,
+    help="How long finished matches are kept.",
+)
+@_option(
+    "--keep-matches",
+    type=click.IntRange(0, 10_000_000),
+    default=DEFAULTS.keep_matches,
+    help="How many finished matches are kept at most.",
+)
 @_option("--metrics-port", type=PORT, help="The port of the Prometheus metrics; none by default.")
 @_logs
 def serve(log_format: log.LogFormat, log_level: log.LogLevel, **chosen: Any) -> None:

@@ -5,7 +5,7 @@ every hub knows who can be seated, and a dead hub's agents are absent when its l
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Protocol, TypeVar
 
 from hub.listing import row
@@ -127,7 +127,7 @@ class Hall:
         live, waiting = await asyncio.gather(self._lobby.live(), self._lobby.count_waiting())
         return LobbyMessage(live=tuple(await self.rows(live)), waiting=waiting)
 
-    async def rows(self, match_ids: list[MatchId]) -> list[ListedMatch]:
+    async def rows(self, match_ids: Sequence[MatchId]) -> list[ListedMatch]:
         """List matches as they are now; unknown ones are left out."""
         matches, listed = await asyncio.gather(
             self._tables.public(match_ids), self._lobby.rows(match_ids)

@@ -13,6 +13,7 @@ from websockets.http11 import Request, Response
 
 from hub.hall import Hall
 from hub.static import Site, serve_file
+from hub.store.history import History, Status
 from hub.store.link import StoreUnavailable
 from hub.store.lobby import Lobby
 from hub.store.tables import Tables
@@ -81,10 +82,17 @@ class Pages:
     """The pages of one hub; `is_ready` tells what keeps it from serving, or "" if nothing does."""
 
     def __init__(
-        self, tables: Tables, lobby: Lobby, hall: Hall, is_ready: Callable[[], str]
+        self,
+        *,
+        tables: Tables,
+        lobby: Lobby,
+        history: History,
+        hall: Hall,
+        is_ready: Callable[[], str],
     ) -> None:
         self._tables = tables
         self._lobby = lobby
+        self._history = history
         self._hall = hall
         self._is_ready = is_ready
         self._site = Site()
@@ -141,13 +149,14 @@ class Pages:
         return answer(_encode({"status": "ready", "hub": self._hall.hub_id}), JSON)
 
     async def _matches(self, query: dict[str, str]) -> Response:
-        before = query.get("before")
-        match_ids, following = await self._lobby.page(
-            None if before is None else _number(query, "before", range(INTEGER_LIMIT)),
-            _number(query, "limit", PAGE_LIMITS, PAGE_LIMIT),
+        page = await self._history.page(
+            status=_status(query),
+            agent_id=query.get("agent"),
+            before=_number(query, "before", range(INTEGER_LIMIT)) if "before" in query else None,
+            limit=_number(query, "limit", PAGE_LIMITS, PAGE_LIMIT),
         )
-        rows = await self._hall.rows(match_ids)
-        return answer(_encode({"matches": rows, "next": following}), JSON)
+        rows = await self._hall.rows(page.match_ids)
+        return answer(_encode({"matches": rows, "next": page.next}), JSON)
 
     async def _leaderboard(self, query: dict[str, str]) -> Response:
         offset = _number(query, "after", range(INTEGER_LIMIT))
@@ -200,6 +209,15 @@ def _number(query: dict[str, str], name: str, allowed: range, default: int = 0) 
     if number is None or number not in allowed:
         raise _bad_request(f"{name} is a whole number from {allowed.start} to {allowed.stop - 1}")
     return number
+
+
+def _status(query: dict[str, str]) -> Status | None:
+    match query.get("status"):
+        case "playing" | "finished" as status:
+            return status
+        case None:
+            return None
+    raise _bad_request("status is playing or finished")
 
 
 def no_match(match_id: str) -> Problem:

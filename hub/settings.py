@@ -64,6 +64,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     platform_fee_bps: int = 0
     """The platform's part of a pot, in basis points (RULES.md, Score)."""
 
+    keep_days: float = 30
+    """How long finished matches are kept."""
+
+    keep_matches: int = 100_000
+    """How many finished matches are kept at most."""
+
     metrics_port: int | None = None
     """The TCP port of the Prometheus metrics; None serves none, 0 takes any free one."""
 

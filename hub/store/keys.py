@@ -23,7 +23,9 @@ tag, so each script touches one Redis Cluster slot.
     {lobby}:forming    hash    match -> packed Formed, until the match exists
     {lobby}:stakes     hash    match -> HP staked, until its result is booked
     {lobby}:index      zset    match -> serial number (descending: newest first)
+    {lobby}:agent:A    zset    match that agent A plays or played -> serial number
     {lobby}:live       set     matches under way
+    {lobby}:finished   zset    finished match -> serial number
     {lobby}:rows       hash    match -> packed ListedMatch, as it was last written
     {lobby}:feed       channel seats taken, matches listed and closed
 """
@@ -52,9 +54,11 @@ class Keys:
         self.stakes = lobby + "stakes"
         self.index = lobby + "index"
         self.live = lobby + "live"
+        self.finished = lobby + "finished"
         self.rows = lobby + "rows"
         self.lobby_feed = lobby + "feed"
         self._presence = lobby + "presence:"
+        self._agent = lobby + "agent:"
 
     def slot(self, match_id: str) -> int:
         """Find the slot of a match: the same on every hub and in every run."""
@@ -63,6 +67,10 @@ class Keys:
     def presence(self, agent_id: str) -> str:
         """Name an agent's leases."""
         return self._presence + agent_id
+
+    def matches_of_agent(self, agent_id: str) -> str:
+        """Name the list of an agent's matches."""
+        return self._agent + agent_id
 
     def matches_of(self, slot: int) -> str:
         """Name what the records of a slot's matches start with."""

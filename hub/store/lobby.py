@@ -232,6 +232,7 @@ class Lobby:
             [
                 *(keys.queue, keys.requests, keys.rejoins, keys.counters, keys.seats),
                 *(keys.balances, keys.forming, keys.stakes, keys.index, keys.board),
+                keys.matches_of_agent(""),
             ],
             *(match_id, party.entry_fee_hp, _pack(party), *agents),
         )
@@ -266,7 +267,7 @@ class Lobby:
             [
                 *(keys.stakes, keys.balances, keys.seats, keys.live, keys.rows),
                 *(keys.queue, keys.requests, keys.rejoins, keys.counters, keys.board),
-                *(keys.matches, keys.wins, keys.lobby_feed),
+                *(keys.matches, keys.wins, keys.lobby_feed, keys.index, keys.finished),
             ],
             *(row.match_id, _pack(row), _pack(Closed(row)), int(row.entry_fee_hp > 0)),
             *(platform_hp, *per_seat),
@@ -290,16 +291,6 @@ class Lobby:
             return []
         packed = await self._link.call("HMGET", self._keys.rows, *match_ids)
         return [_row.decode(each) for each in packed if each]
-
-    async def page(self, before: int | None, limit: int) -> tuple[list[MatchId], int | None]:
-        """List matches, newest first, from before a serial number; and the next page's `before`."""
-        newest = "+inf" if before is None else f"({before}"
-        found = await self._link.call(
-            *("ZREVRANGEBYSCORE", self._keys.index, newest, "-inf"),
-            *("WITHSCORES", "LIMIT", 0, limit),
-        )
-        match_ids = [MatchId(match_id.decode()) for match_id in found[::2]]
-        return match_ids, int(float(found[-1])) if len(match_ids) == limit else None
 
     async def leaderboard(self, offset: int, limit: int) -> list[ListedAgent]:
         """List agents that have played a ranked match, most HP first."""

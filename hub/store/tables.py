@@ -239,6 +239,10 @@ class Tables:
         members = await self._link.call("SMEMBERS", self._keys.outbox(slot))
         return [MatchId(member.decode()) for member in members]
 
+    async def delete(self, match_id: str) -> None:
+        """Delete a finished match: its record and its log."""
+        await self._link.call("UNLINK", self._keys.match(match_id), self._keys.log(match_id))
+
     async def mark_booked(self, match_id: str) -> None:
         """Take a match off the list of unbooked results."""
         await self._link.call("SREM", self._keys.outbox(self._keys.slot(match_id)), match_id)

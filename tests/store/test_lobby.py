@@ -414,17 +414,6 @@ async def test_the_leaderboard_comes_in_pages(parts: Parts) -> None:
     assert [[each.agent_id for each in page] for page in pages] == [[CY, DEE, BO], [ANA], []]
 
 
-async def test_matches_are_listed_newest_first_in_pages(parts: Parts) -> None:
-    for number in range(5):
-        tickets = await queue(parts)
-        await parts.lobby.form(MatchId(f"m{number}"), party(), tickets)
-        await parts.lobby.book(listed(f"m{number}"), results(), 0)
-    first, next = await parts.lobby.page(None, 2)
-    second, next_but_one = await parts.lobby.page(next, 2)
-    assert (first, second) == (["m4", "m3"], ["m2", "m1"])
-    assert await parts.lobby.page(next_but_one, 2) == (["m0"], None)
-
-
 @pytest.mark.parametrize("agents", [[], [ANA]])
 async def test_an_agent_without_a_seat_sits_nowhere(parts: Parts, agents: list[AgentId]) -> None:
     assert await parts.lobby.seats(agents) == [None] * len(agents)

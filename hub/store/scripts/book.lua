@@ -4,7 +4,7 @@
 --
 -- KEYS    1 stakes hash   2 balances zset   3 seats hash   4 live set   5 rows hash
 --         6 queue zset   7 requests hash   8 rejoins hash   9 counters hash   10 board zset
---         11 matches hash   12 wins hash   13 lobby channel
+--         11 matches hash   12 wins hash   13 lobby channel   14 index zset   15 finished zset
 -- ARGV    1 match id   2 packed listed match   3 packed notice   4 "1" if ranked
 --         5 platform fee in HP
 --         6,7,8 agent id, payout in HP, "1" if it won, and so on for each seat
@@ -34,6 +34,7 @@ for i = 6, #ARGV, 3 do
   end
 end
 redis.call('SREM', KEYS[4], ARGV[1])
+redis.call('ZADD', KEYS[15], redis.call('ZSCORE', KEYS[14], ARGV[1]) or 0, ARGV[1])
 redis.call('HSET', KEYS[5], ARGV[1], ARGV[2])
 redis.call('PUBLISH', KEYS[13], ARGV[3])
 return {1, unpack(broke)}
