@@ -25,6 +25,7 @@ ORDER = (
     "hub.referee",
     "hub.matchmaker",
     "hub.clock",
+    "hub.archivist",
     "hub.outbox",
     "hub.crowd",
     "hub.table",
