@@ -71,7 +71,12 @@ class Feed:
         self._unconfirmed: Counter[bytes] = Counter()
         self._probe_channel = probe_channel
         self._probe_heard = asyncio.Event()
-        self.live = False
+        self._pong_heard = asyncio.Event()
+
+    @property
+    def live(self) -> bool:
+        """Tell whether there is a connection, as far as is known."""
+        return self._connection is not None and bool(self._connection.is_connected)
 
     async def start(self) -> None:
         """Connect for the first time. Raises StoreUnavailable if that can't be."""
@@ -101,12 +106,14 @@ class Feed:
         await subscription.active
 
     async def unsubscribe(self, subscription: Subscription) -> None:
-        """Stop hearing a channel."""
-        if self._subscriptions.pop(subscription.channel.encode(), None):
+        """Stop hearing a channel, unless it has a newer subscriber by now."""
+        channel = subscription.channel.encode()
+        if self._subscriptions.get(channel) is subscription:
+            del self._subscriptions[channel]
             await self._send("UNSUBSCRIBE", subscription.channel)
 
     async def _send(self, command: str, *channels: str) -> None:
-        if not self.live:
+        if not self.live:  # a broken connection would open itself anew, and nobody would listen
             return  # _connect subscribes to everything that is wanted by then
         if command == "SUBSCRIBE":
             self._unconfirmed.update(channel.encode() for channel in channels)
@@ -118,11 +125,9 @@ class Feed:
         await connection.connect()
         self._connection = connection
         self._unconfirmed.clear()
-        self.live = True
         await self._send("SUBSCRIBE", *(each.channel for each in self._subscriptions.values()))
 
     async def _disconnect(self) -> None:
-        self.live = False
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.disconnect(nowait=True)
@@ -155,11 +160,15 @@ class Feed:
                 return "a probe did not come back"
 
     async def _probe(self) -> bool:
+        """Try both ways: a message that others could have sent, and a command of its own."""
         self._probe_heard.clear()
+        self._pong_heard.clear()
         try:
             async with asyncio.timeout(self._answer_seconds):
+                await self._send("PING")
                 await self._link.call("PUBLISH", self._probe_channel, "")
                 await self._probe_heard.wait()
+                await self._pong_heard.wait()
         except (TimeoutError, StoreUnavailable):
             return False
         return True
@@ -168,16 +177,22 @@ class Feed:
         self._probe_heard.set()
 
     def _dispatch(self, reply: list[Any]) -> None:
-        kind, channel, payload = reply
+        kind, channel, *payload = reply
         subscription = self._subscriptions.get(channel)
         if kind == b"message" and subscription is not None:
-            subscription.on_message(payload)
+            subscription.on_message(*payload)
         elif kind == b"subscribe":
-            self._unconfirmed[channel] -= 1
-            if subscription is not None and self._unconfirmed[channel] == 0:
-                self._confirm(subscription)
+            self._confirm(channel, subscription)
+        elif kind == b"pong":
+            self._pong_heard.set()
 
-    def _confirm(self, subscription: Subscription) -> None:
+    def _confirm(self, channel: bytes, subscription: Subscription | None) -> None:
+        self._unconfirmed[channel] -= 1
+        if self._unconfirmed[channel]:
+            return  # it was left and subscribed to again; only the last confirmation counts
+        del self._unconfirmed[channel]
+        if subscription is None:
+            return
         if subscription.active.done():
             subscription.on_resumed()
         else:

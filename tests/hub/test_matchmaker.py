@@ -12,7 +12,7 @@ from hub.store.keys import Keys
 from hub.store.lobby import JoinRequest, Member, Party, Seated, Waiting, read_notice
 from protocol.messages import AgentId, MatchId, MatchStarted
 from tests.store.conftest import MakeParts
-from tests.store.parts import AGENTS, SEED, Ear, Parts, new_match, unhurried
+from tests.store.parts import AGENTS, SEED, Ear, Parts, new_match, unhurried, until
 from tests.store.valkey import OwnValkey
 
 M1 = MatchId("m1")
@@ -297,8 +297,7 @@ async def test_tables_are_formed_again_after_the_store_was_away(
     parts.run(parts.matchmaker.run())
     valkey.kill()
     parts.matchmaker.wake()
-    while parts.link.up:
-        await asyncio.sleep(0)
+    await until(lambda: not parts.link.up)
     valkey.start()
     await parts.join(AGENTS[3])
     async with asyncio.timeout(10):

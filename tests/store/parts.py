@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import secrets
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -75,7 +75,14 @@ class Parts:
         self.feed = Feed(self.link, keys.probe(self.id))
         self.metrics = Metrics()
         self._tasks: list[asyncio.Task[None]] = []
-        self.relay = Relay(self.tables, self.lobby, self.feed, keys, self.metrics)
+        self.relay = Relay(
+            self.id,
+            tables=self.tables,
+            lobby=self.lobby,
+            feed=self.feed,
+            keys=keys,
+            metrics=self.metrics,
+        )
         self.referee = Referee(self.tables, self.relay.copy)
         self.matchmaker = Matchmaker(self.lobby, self.tables, chosen)
         self.clock = Clock(self.tables, self.lobby, self.referee, self.matchmaker, self.metrics)
@@ -226,6 +233,13 @@ def copy_of(match: Match) -> TableCopy:
 
 def placements(events: Sequence[AnyEvent]) -> list[Placed]:
     return [event for event in events if isinstance(event, Placed)]
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the loop run until something is so that no event tells of."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0)
 
 
 class Heard:

@@ -77,16 +77,21 @@ class OwnValkey:
 class Proxy:
     """A TCP way to a server on which bytes may get lost without anyone's being told.
 
-    `loses` names the connections' role and the direction; a connection becomes the subscriber's by
-    the first SUBSCRIBE that passes.
+    A connection is a commander's until the first SUBSCRIBE passes through it.
     """
 
     def __init__(self, server_url: str) -> None:
         self._server_path = unquote(urlsplit(server_url).path)
-        self.loses: set[tuple[Role, Way]] = set()
+        self._lost: tuple[tuple[Role, Way], ...] = ()
+        self.connections = 0
         self.url = ""
 
+    def lose(self, *lost: tuple[Role, Way]) -> None:
+        """Lose from now on what comes on such connections in such a direction, and nothing else."""
+        self._lost = lost
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         server_reader, server_writer = await asyncio.open_unix_connection(self._server_path)
         role: list[Role] = ["commander"]
         await asyncio.gather(
@@ -105,7 +110,7 @@ class Proxy:
             while data := await reader.read(CHUNK_BYTES):
                 if way == "up" and b"SUBSCRIBE" in data:
                     role[0] = "subscriber"
-                if (role[0], way) not in self.loses:
+                if (role[0], way) not in self._lost:
                     writer.write(data)
                     await writer.drain()
         writer.close()
