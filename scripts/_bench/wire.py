@@ -9,11 +9,12 @@ UPGRADE = (
 )
 RECEIVE_BYTES = 256 * 1024
 NO_MASK = bytes(4)  # a mask of zeros leaves the payload as it is
+PING, PONG = 0x89, b"\x8a\x80" + NO_MASK
 SHORT, MEDIUM = 126, 127  # the first lengths that take two and eight bytes (RFC 6455, 5.2)
 
 
 class Wire:
-    """One open WebSocket, blocking; `take` returns payloads, whatever their kind."""
+    """One open WebSocket, blocking; it answers pings."""
 
     def __init__(self, port: int, path: str, *headers: str) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port))
@@ -32,17 +33,22 @@ class Wire:
         data = self.socket.recv(RECEIVE_BYTES)
         if not data:
             raise EOFError("the server has closed the connection")
-        payloads, self._rest = split(self._rest + data)
-        return payloads
+        return self._split(data)
 
     def buffered(self) -> list[bytes]:
         """Take the messages that came with the handshake."""
-        payloads, self._rest = split(self._rest)
-        return payloads
+        return self._split(b"")
 
     def close(self) -> None:
         """Close without a word."""
         self.socket.close()
+
+    def _split(self, data: bytes) -> list[bytes]:
+        frames, self._rest = split(self._rest + data)
+        for first, _ in frames:
+            if first == PING:
+                self.socket.sendall(PONG)
+        return [payload for first, payload in frames if first != PING]
 
     def _shake(self) -> bytes:
         answer = b""
@@ -64,9 +70,9 @@ def frame(payload: bytes) -> bytes:
     return b"\x82" + length + NO_MASK + payload
 
 
-def split(data: bytes) -> tuple[list[bytes], bytes]:
-    """Split what a server sent into payloads and the rest."""
-    payloads, at, end = [], 0, len(data)
+def split(data: bytes) -> tuple[list[tuple[int, bytes]], bytes]:
+    """Split what a server sent into frames, as first byte and payload, and the rest."""
+    frames, at, end = [], 0, len(data)
     while at + 2 <= end:
         size, start = data[at + 1], at + 2
         if size == SHORT:
@@ -75,6 +81,6 @@ def split(data: bytes) -> tuple[list[bytes], bytes]:
             size, start = int.from_bytes(data[at + 2 : at + 10]), at + 10
         if start > end or start + size > end:
             break
-        payloads.append(data[start : start + size])
+        frames.append((data[at], data[start : start + size]))
         at = start + size
-    return payloads, data[at:]
+    return frames, data[at:]

@@ -162,8 +162,19 @@ static void received(struct socket_ *s, const char *data, ssize_t n) {
     }
 }
 
+/* A ping that comes by itself is answered; one among data may be missed, as a server bears it. */
+static int is_ping(struct socket_ *s, ssize_t n) {
+    static const char pong[] = {(char)0x8a, (char)0x80, 0, 0, 0, 0};
+    if (s->state != OPEN || n != 2 || buffer[0] != (char)0x89)
+        return 0;
+    send(s->fd, pong, sizeof pong, MSG_NOSIGNAL);
+    return 1;
+}
+
 static void readable(struct socket_ *s) {
     ssize_t n = recv(s->fd, buffer, sizeof buffer, 0);
+    if (is_ping(s, n))
+        return;
     if (n > 0 && s->state == SHAKING && n >= 12 && s->matched == 0 && memcmp(buffer + 9, "101", 3))
         give_up(s);
     else if (n > 0)
