@@ -59,7 +59,14 @@ class Hub:
         self.lobby = Lobby(self.link, keys, settings.starting_hp)
         history = History(self.link, keys)
         self._feed = Feed(self.link, keys.probe(self.id))
-        self.relay = Relay(self.tables, self.lobby, self._feed, keys, self.metrics)
+        self.relay = Relay(
+            self.id,
+            tables=self.tables,
+            lobby=self.lobby,
+            feed=self._feed,
+            keys=keys,
+            metrics=self.metrics,
+        )
         self.referee = Referee(self.tables, self.relay.copy)
         self.matchmaker = Matchmaker(self.lobby, self.tables, settings)
         self._archivist = Archivist(history, self.tables, settings)

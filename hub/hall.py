@@ -129,17 +129,15 @@ class Hall:
 
     async def rows(self, match_ids: Sequence[MatchId]) -> list[ListedMatch]:
         """List matches as they are now; unknown ones are left out."""
-        matches, listed = await asyncio.gather(
-            self._tables.public(match_ids), self._lobby.rows(match_ids)
+        matches, listed, crowds = await asyncio.gather(
+            self._tables.public(match_ids),
+            self._lobby.rows(match_ids),
+            self._tables.crowds(match_ids),
         )
         finished_at = {each.match_id: each.finished_at for each in listed}
         return [
-            row(
-                match,
-                finished_at=finished_at.get(match.match_id),
-                spectators=self._relay.spectators(match.match_id),
-            )
-            for match in matches
+            row(match, finished_at=finished_at.get(match.match_id), spectators=spectators)
+            for match, spectators in zip(matches, crowds, strict=True)
             if match is not None
         ]
 

@@ -6,6 +6,7 @@ of `seq`; where it does not connect, the missing part is read from the log first
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 import structlog
 
@@ -16,11 +17,22 @@ from hub.store.feed import Feed, Subscription
 from hub.store.keys import Keys
 from hub.store.link import StoreUnavailable
 from hub.store.lobby import Lobby
-from hub.store.tables import SeatPresence, TableCopy, Tables, Update, read_update
+from hub.store.tables import (
+    CROWD_LEASE_MS,
+    CrowdSize,
+    SeatPresence,
+    TableCopy,
+    Tables,
+    Update,
+    read_update,
+)
 from hub.table import Follower, Table, say_goodbye
 
 RETRY_SECONDS = 0.2  # between attempts to read the log while the store is away
 LINGER_SECONDS = 10.0  # a table without sockets is kept this long: agents may be reconnecting
+
+CROWD_SECONDS = 1.0  # between counts of spectators
+CROWD_RENEWAL_SECONDS = CROWD_LEASE_MS / 1000 / 3  # two renewals may fail
 
 _log = structlog.get_logger()
 
@@ -39,6 +51,9 @@ class TableFeed:
         carried = read_update(message)
         if isinstance(carried, SeatPresence):
             self.table.note(carried)
+            return
+        if isinstance(carried, CrowdSize):
+            self.table.resize(carried)
             return
         self._waiting.append(carried)
         self._apply()
@@ -99,8 +114,16 @@ class Relay:
     """The tables that this hub follows."""
 
     def __init__(
-        self, tables: Tables, lobby: Lobby, feed: Feed, keys: Keys, metrics: Metrics
+        self,
+        hub_id: str,
+        *,
+        tables: Tables,
+        lobby: Lobby,
+        feed: Feed,
+        keys: Keys,
+        metrics: Metrics,
     ) -> None:
+        self._hub_id = hub_id
         self._pacer = Pacer(metrics)
         self._tables = tables
         self._lobby = lobby
@@ -115,10 +138,6 @@ class Relay:
         if match_id not in self._open:
             return None
         return self._open[match_id][0].table.copy
-
-    def spectators(self, match_id: str) -> int:
-        """Count the sockets here that watch a table."""
-        return len(self._open[match_id][0].table.crowd) if match_id in self._open else 0
 
     async def open(self, match_id: str) -> Table | None:
         """Follow a table, if this hub does not yet; None if there is no such match."""
@@ -160,7 +179,32 @@ class Relay:
             after += len(events)
 
     async def run(self) -> None:
-        """Stop following tables that nobody here needs, until cancelled."""
+        """Count crowds, and stop following tables that nobody here needs, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._count_crowds())
+            tasks.create_task(self._tidy())
+
+    async def _count_crowds(self) -> None:
+        """Tell of each crowd here whose size has changed, and of each now and then."""
+        told: dict[str, tuple[int, float]] = {}
+        while True:
+            await asyncio.sleep(CROWD_SECONDS)
+            now = asyncio.get_running_loop().time()
+            sizes = {each: len(feed.table.crowd) for each, (feed, _) in self._open.items()}
+            stale = {
+                each: size
+                for each, size in sizes.items()
+                if (last := told.get(each, (0, now)))[0] != size
+                or (size and now - last[1] >= CROWD_RENEWAL_SECONDS)
+            }
+            with suppress(StoreUnavailable):
+                await asyncio.gather(
+                    *(self._tables.count_crowd(each, self._hub_id, stale[each]) for each in stale)
+                )
+                told = {each: told[each] for each in told if each in sizes}
+                told.update((each, (size, now)) for each, size in stale.items())
+
+    async def _tidy(self) -> None:
         while True:
             await asyncio.sleep(LINGER_SECONDS)
             idle = {each for each, (feed, _) in self._open.items() if not feed.table.is_followed}
@@ -177,6 +221,7 @@ class Relay:
                 return None
             agent_ids = [player.agent_id for player in loaded.copy.match.players]
             table = Table(loaded.copy, await self._lobby.connected(agent_ids), self._pacer)
+            (table.spectators,) = await self._tables.crowds([match_id])
             if not table.finished:
                 await self._subscribe(table)
             return table

@@ -1,5 +1,7 @@
 """Serve one spectator's connection: a match, or the lobby."""
 
+import asyncio
+
 from websockets.exceptions import ConnectionClosed
 
 from hub.hall import Hall
@@ -10,11 +12,13 @@ from hub.table import Table
 from protocol.codec import Format
 from protocol.messages import CloseCode, MatchId, Message
 
+BEHIND_SECONDS = 30.0  # a socket that has not read what waits for it by then is given up
+
 
 class Spectator:
     """One socket that watches; it sends nothing."""
 
-    __slots__ = ("_connection", "_hall", "_relay", "_table", "outbox")
+    __slots__ = ("_connection", "_hall", "_patience", "_relay", "_table", "outbox")
 
     def __init__(
         self,
@@ -29,8 +33,13 @@ class Spectator:
         self._hall = hall
         self._relay = relay
         self.outbox = Outbox(
-            connection, format, settings.spectator_outbox_bytes, lambda: None, self._refresh
+            connection,
+            format,
+            settings.spectator_outbox_bytes,
+            self._start_patience,
+            self._refresh,
         )
+        self._patience: asyncio.TimerHandle | None = None
         self._table: Table | None = None
 
     def send(self, message: Message) -> None:
@@ -73,10 +82,21 @@ class Spectator:
         except ConnectionClosed:
             pass
         finally:
+            if self._patience is not None:
+                self._patience.cancel()
             await self.outbox.closed()
+
+    def _start_patience(self) -> None:
+        """Give a socket that is behind some time to read, and no more."""
+        self._patience = self._connection.loop.call_later(BEHIND_SECONDS, self._give_up)
+
+    def _give_up(self) -> None:
+        self._connection.transport.abort()  # a close frame could not get through either
 
     def _refresh(self) -> None:
         """Show the whole of what it watches to a socket that can take in more again."""
+        if self._patience is not None:
+            self._patience.cancel()
         if self._table is not None:
             self._table.catch_up(self.outbox)
         else:

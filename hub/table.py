@@ -8,9 +8,10 @@ from hub.crowd import Crowd, Pacer
 from hub.metrics import Metrics
 from hub.outbox import Batch, Outbox
 from hub.rules.match import Match, table_state
-from hub.store.tables import SeatPresence, TableCopy, Update, read_match
+from hub.store.tables import CrowdSize, SeatPresence, TableCopy, Update, read_match
 from protocol.codec import message_type
 from protocol.messages import CloseCode, MatchId, Presence, Snapshot
+from protocol.messages import Crowd as CrowdMessage
 
 
 class Follower(Protocol):
@@ -32,6 +33,7 @@ class Table:
         self.finished = copy.match.status == "finished"
         self.connected = connected
         self.crowd = Crowd(pacer)
+        self.spectators = 0  # on all hubs
         self._metrics: Metrics = pacer.metrics
         self._agents: dict[Follower, None] = {}
         self._server_seed = copy.server_seed
@@ -62,6 +64,7 @@ class Table:
             match_id=self.match_id,
             seq=self.seq,
             state=table_state(self.match, self.connected),
+            spectators=self.spectators,
         )
 
     def advance(self, update: Update) -> None:
@@ -80,6 +83,12 @@ class Table:
             return
         self.connected[presence.seat] = presence.connected
         message = Presence(match_id=self.match_id, seat=presence.seat, connected=presence.connected)
+        self._publish(Batch.of(message))
+
+    def resize(self, size: CrowdSize) -> None:
+        """Note how many sockets watch on all hubs, and pass it on."""
+        self.spectators = size.spectators
+        message = CrowdMessage(match_id=self.match_id, spectators=size.spectators)
         self._publish(Batch.of(message))
 
     def seat(self, agent: Follower) -> None:

@@ -14,6 +14,7 @@ from .messages import (
     AnyLobbyMessage,
     AnyReply,
     Bye,
+    Crowd,
     Error,
     Presence,
     Snapshot,
@@ -23,7 +24,7 @@ _COMMANDS = get_args(AnyCommand)
 _EVENTS = get_args(AnyEvent)
 _LOBBY = get_args(AnyLobbyMessage)
 _TO_AGENT = (*get_args(AnyReply), *_EVENTS)
-_TO_SPECTATOR = (Snapshot, Presence, *_EVENTS, Error, Bye)
+_TO_SPECTATOR = (Snapshot, Presence, Crowd, *_EVENTS, Error, Bye)
 _TO_LOBBY_SPECTATOR = (*_LOBBY, Error, Bye)
 
 

@@ -359,12 +359,13 @@ class Ack(Message, frozen=True, kw_only=True):
 
 
 class Snapshot(Message, frozen=True, kw_only=True):
-    """Show a whole table as of event `seq`."""
+    """Show a whole table as of event `seq`, and how many sockets watch it."""
 
     id: str | None = None
     match_id: MatchId
     seq: int
     state: TableState
+    spectators: int
     skipped: int | None = None
 
 
@@ -374,6 +375,13 @@ class Presence(Message, frozen=True, kw_only=True):
     match_id: MatchId
     seat: int
     connected: bool
+
+
+class Crowd(Message, frozen=True, kw_only=True):
+    """Tell how many sockets watch a match now, on all hubs."""
+
+    match_id: MatchId
+    spectators: int
 
 
 class Error(Message, frozen=True, kw_only=True):
@@ -560,6 +568,6 @@ class ListedAgent(Part, frozen=True, kw_only=True):
     wins: int
 
 
-AnyReply = Welcome | Queued | Left | Ack | Snapshot | Presence | Error | Bye
+AnyReply = Welcome | Queued | Left | Ack | Snapshot | Presence | Crowd | Error | Bye
 AnyLobbyMessage = Lobby | MatchListed | MatchClosed
 ServerMessage = AnyReply | AnyEvent | AnyLobbyMessage

@@ -9,7 +9,8 @@ tag, so each script touches one Redis Cluster slot.
     {tNN}:due          zset    match -> when a hub should look at its deadline (ms)
     {tNN}:pulse        string  when a hub last claimed deadlines (ms)
     {tNN}:outbox       set     finished matches whose result the lobby has yet to book
-    {tNN}:feed:ID      channel one table: commits and presence
+    {tNN}:crowd:ID     hash    hub -> "spectators until" (ms); total = what was last published
+    {tNN}:feed:ID      channel one table: commits, presence, sizes of the crowd
     {lobby}:queue      zset    waiting agent -> ticket (ascending: who came first)
     {lobby}:requests   hash    waiting agent, or seated one that joins again -> packed JoinRequest
     {lobby}:rejoins    hash    agent that joins again after each match -> its lowest fee
@@ -87,6 +88,10 @@ class Keys:
     def feed(self, match_id: str) -> str:
         """Name a table's channel."""
         return f"{self._tag(self.slot(match_id))}feed:{match_id}"
+
+    def crowd(self, match_id: str) -> str:
+        """Name a table's spectators, by hub."""
+        return f"{self._tag(self.slot(match_id))}crowd:{match_id}"
 
     def due(self, slot: int) -> str:
         """Name a slot's deadlines."""

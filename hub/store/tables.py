@@ -18,12 +18,15 @@ from .stamps import Stamp, pack
 
 _COMMIT = Script("commit")
 _CLAIM = Script("claim")
+_CROWD = Script("crowd")
 
 LEASE_MS = 3_000  # how long a hub has for a claimed deadline before another may take it over
 CLAIM_LIMIT = 200  # deadlines claimed at once from one slot
 OUTAGE_MS = (
     1_000  # a silence of all hubs longer than this is made up for; they claim twice as often
 )
+
+CROWD_LEASE_MS = 15_000  # how long a hub's count of spectators holds; it is renewed sooner
 
 Guard = Literal["before", "after", "any"]
 
@@ -120,7 +123,14 @@ class SeatPresence(msgspec.Struct, frozen=True):
     connected: bool
 
 
+class CrowdSize(msgspec.Struct, frozen=True):
+    """What a table's channel carries when the number of its spectators has changed."""
+
+    spectators: int
+
+
 _PRESENCE = 0  # stands where a commit has its first seq
+_CROWD_SIZE = -1  # likewise
 
 
 class Tables:
@@ -222,6 +232,16 @@ class Tables:
         message = msgspec.msgpack.encode([_PRESENCE, presence.seat, presence.connected])
         await self._link.call("PUBLISH", self._keys.feed(match_id), message)
 
+    async def count_crowd(self, match_id: str, hub_id: str, here: int) -> int:
+        """Note how many spectators a hub has, for CROWD_LEASE_MS; how many there are in all."""
+        keys = [self._keys.crowd(match_id), self._keys.feed(match_id)]
+        return int(await self._link.run(_CROWD, keys, hub_id, here, CROWD_LEASE_MS))
+
+    async def crowds(self, match_ids: Sequence[str]) -> list[int]:
+        """Read how many spectators tables have on all hubs."""
+        calls = [self._link.call("HGET", self._keys.crowd(each), "total") for each in match_ids]
+        return [int(total or 0) for total in await asyncio.gather(*calls)]
+
     async def claim(self, slot: int) -> Claimed:
         """Claim what is due in a slot, for as long as a lease lasts."""
         wait_ms, *due = await self._link.run(
@@ -253,11 +273,13 @@ def record_key(agent_id: str, action_id: str | None) -> str:
     return "" if action_id is None else f"id:{agent_id}:{action_id}"
 
 
-def read_update(message: bytes) -> Update | SeatPresence:
+def read_update(message: bytes) -> Update | SeatPresence | CrowdSize:
     """Read what a table's channel carried."""
     first, *rest = msgspec.msgpack.decode(message)
     if first == _PRESENCE:
         return SeatPresence(*rest)
+    if first == _CROWD_SIZE:
+        return CrowdSize(*rest)
     return Update(first, rest[0], tuple(rest[1:]))
 
 

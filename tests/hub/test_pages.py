@@ -90,7 +90,7 @@ async def test_a_finished_match_is_listed(hub: Hub) -> None:
 
 async def test_spectators_are_counted(hub: Hub) -> None:
     async with seat_four(hub) as party, dial(hub, f"/watch/{party.match_id}") as spectator:
-        await spectator.until("snapshot")
+        await spectator.until("crowd")
         expected = row(party.sockets[0].events, spectators=1)
         assert (await get(hub, "/api/matches"))["matches"] == [expected]
 

@@ -8,6 +8,7 @@ from protocol.messages import (
     AnyCommand,
     AnyEvent,
     Bye,
+    Crowd,
     Error,
     Join,
     Leave,
@@ -75,8 +76,11 @@ REPLIES: tuple[ServerMessage, ...] = (
     Queued(id="j", position=1, waiting=2, fee_min=10, fee_max=10),
     Left(id="l"),
     Ack(id="a", match_id=MATCH, turn=7, seq=20, replayed=False, think_ms=900, latency_ms=None),
-    Snapshot(id="s", match_id=MATCH, seq=PLAYED.states[5].seq, state=STATE, skipped=3),
+    Snapshot(
+        id="s", match_id=MATCH, seq=PLAYED.states[5].seq, state=STATE, spectators=2, skipped=3
+    ),
     Presence(match_id=MATCH, seat=2, connected=False),
+    Crowd(match_id=MATCH, spectators=12),
     Error(id="a", code="unavailable", message="send it again", retry_ms=500),
     Bye(code=1001, reason="the hub is stopping", reconnect=True, retry_ms=1200),
     Lobby(live=(LISTED,), waiting=3),

@@ -32,7 +32,7 @@ def event(seq: int, match_id: str = "m0") -> AnyEvent:
 def snapshot(seq: int, match_id: str = "m0") -> Snapshot:
     match = PLAYED.end if seq == END else PLAYED.states[0]
     state = table_state(match, [True] * 4)
-    return Snapshot(match_id=MatchId(match_id), seq=seq, state=state)
+    return Snapshot(match_id=MatchId(match_id), seq=seq, state=state, spectators=0)
 
 
 def accepted(cursor: Cursor, *messages: TableMessage) -> list[int]:

@@ -47,7 +47,7 @@ def test_a_snapshot_is_as_good_as_the_events_before_it(played: Played) -> None:
 
 def test_a_snapshot_replaces_the_table() -> None:
     first, *_, last = play().states
-    snapshot = Snapshot(match_id=MatchId("m0"), seq=last.seq, state=shown(last))
+    snapshot = Snapshot(match_id=MatchId("m0"), seq=last.seq, state=shown(last), spectators=0)
     assert apply(shown(first), snapshot) == shown(last)
 
 
