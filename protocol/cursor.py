@@ -3,6 +3,8 @@
 No sockets: one place in one match's log, moved on by what is read.
 """
 
+from urllib.parse import urlencode
+
 from .messages import MatchFinished, Presence, Snapshot
 from .table import TableMessage
 
@@ -27,7 +29,7 @@ class Cursor:
         """
         if self.seq is None or self.finished:
             return ""
-        return f"?after={self.seq}&match_id={self.match_id}"
+        return "?" + urlencode({"after": self.seq, "match_id": self.match_id})
 
     def accept(self, message: TableMessage) -> bool:
         """Tell whether a message is news, and move on if it is. Raises Gap."""

@@ -62,13 +62,13 @@ async def watch(
     Raises MatchNotFound, AuthenticationFailed if the hub wants a token, or Closed.
     """
     cursor = Cursor(match_id, after)
-    stream = Stream(url, f"/watch/{quote(match_id)}", cursor, token=token, format=format)
+    path = f"/watch/{quote(match_id, safe='')}"
+    stream = Stream(url, path, cursor, token=token, format=format)
     async with aclosing(stream.messages()) as messages:
-        async for message in messages:
+        while not cursor.finished:
+            message = await anext(messages)
             if isinstance(message, TableMessage):
                 yield message
-            if cursor.finished:
-                return
 
 
 async def watch_lobby(
@@ -80,7 +80,8 @@ async def watch_lobby(
     """
     stream = Stream(url, "/watch", Cursor(), token=token, format=format)
     async with aclosing(stream.messages()) as messages:
-        async for message in messages:
+        while True:
+            message = await anext(messages)
             if isinstance(message, AnyLobbyMessage):
                 yield message
 
@@ -150,6 +151,7 @@ class Stream:
 
     def _read(self, data: bytes) -> ServerMessage | None:
         """Decode a message; None if it is old or not for the reader. Raises Gap."""
+        self._failures = 0
         message = decode_server(data, self._format)
         match message:
             case None:
@@ -158,8 +160,6 @@ class Stream:
             case Bye():
                 self._bye = message
                 return None
-            case Welcome():
-                self._failures = 0
             case Snapshot(id=str()):
                 pass  # the answer to `sync`, no part of the stream
             case _ if isinstance(message, TableMessage) and not self._cursor.accept(message):

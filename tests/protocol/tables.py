@@ -21,16 +21,18 @@ async def first_face(table: TableState) -> int:
     return table.legal_actions[0].params.face
 
 
-async def play_one(hub: Hub, agent_id: str) -> MatchSummary:
-    """Play one match by first faces."""
+async def play_some(hub: Hub, agent_id: str, matches: int = 1) -> MatchSummary:
+    """Play matches by first faces; the last one's summary."""
     async with Client(address(hub), token(agent_id)) as client:
-        return await play_match(client, first_face)
+        for _ in range(matches):
+            summary = await play_match(client, first_face)
+    return summary
 
 
 @asynccontextmanager
-async def opponents(hub: Hub) -> AsyncIterator[list[asyncio.Task[MatchSummary]]]:
-    """Let three more agents play a match."""
-    tasks = [asyncio.create_task(play_one(hub, agent_id)) for agent_id in OTHERS]
+async def opponents(hub: Hub, matches: int = 1) -> AsyncIterator[list[asyncio.Task[MatchSummary]]]:
+    """Let three more agents play; the tasks return the last match's summary."""
+    tasks = [asyncio.create_task(play_some(hub, agent_id, matches)) for agent_id in OTHERS]
     yield tasks
     for task in tasks:
         task.cancel()
@@ -88,3 +90,10 @@ def is_roll(message: TableMessage) -> bool:
 
 def is_end(message: TableMessage) -> bool:
     return isinstance(message, MatchFinished)
+
+
+async def waiting(hub: Hub, count: int) -> None:
+    """Wait until so many agents are in the queue."""
+    async with asyncio.timeout(HANG_SECONDS):
+        while await hub.lobby.count_waiting() != count:
+            pass

@@ -27,8 +27,9 @@ REPLY_FIELDS = {
     "queued": "id? position waiting fee_min fee_max",
     "left": "id?",
     "ack": "id? match_id turn seq replayed think_ms latency_ms",
-    "snapshot": "id? match_id seq state skipped?",
+    "snapshot": "id? match_id seq state spectators skipped?",
     "presence": "match_id seat connected",
+    "crowd": "match_id spectators",
     "error": "id? code message retry_ms?",
     "bye": "code reason reconnect retry_ms",
 }

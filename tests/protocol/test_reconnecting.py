@@ -8,15 +8,17 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from pathlib import Path
 
+import msgpack
 import pytest
 
 from hub.app import Hub
 from protocol.client import Client, Closed, Refused, watch
 from protocol.codec import DecodeError, message_type
-from protocol.messages import ErrorCode, Placed, Roll
+from protocol.messages import ErrorCode, MatchListed, Placed, Roll
 from protocol.table import TableMessage
-from tests.clients import HANG_SECONDS, SECRET, token
+from tests.clients import SECRET, token
 from tests.conftest import MakeHub
+from tests.protocol.samples import LISTED
 from tests.protocol.tables import (
     address,
     is_end,
@@ -26,8 +28,9 @@ from tests.protocol.tables import (
     read_until,
     read_until_asked,
     seated,
+    waiting,
 )
-from tests.protocol.wire import Wire, lose, pass_on, wired
+from tests.protocol.wire import Change, Wire, lose, pass_on, repeat, wired
 from tests.store.valkey import OwnValkey
 
 # ---- Events --------------------------------------------------------------------------------------
@@ -43,11 +46,11 @@ async def test_events_go_on_after_a_break(hub: Hub) -> None:
 
 
 async def test_events_go_on_after_one_got_lost(hub: Hub) -> None:
-    def lose_a_placement(payload: bytes) -> bytes | None:
-        if message_type(payload) != "placed":
-            return payload
+    def lose_a_placement(message: bytes) -> list[bytes]:
+        if message_type(message) != "placed":
+            return [message]
         wire.change = pass_on
-        return None
+        return []
 
     async with wired(hub) as wire, seated(hub, wire.url) as ann:
         wire.change = lose_a_placement
@@ -56,20 +59,43 @@ async def test_events_go_on_after_one_got_lost(hub: Hub) -> None:
     assert wire.connections == 2
 
 
+async def test_events_that_come_twice_are_read_once(hub: Hub) -> None:
+    async with wired(hub) as wire, seated(hub, wire.url) as ann:
+        wire.change = repeat
+        read = await play_out(ann)
+    assert numbers(read) == list(range(1, len(numbers(read)) + 1))
+    assert wire.connections == 1
+
+
 async def test_events_of_an_unknown_type_are_passed_over(hub: Hub) -> None:
     """They are no gap that the client would reconnect for."""
 
-    def rename_talk(payload: bytes) -> bytes:
-        return payload.replace(b"table_talk", b"table_chat")
+    def rename_talk(message: bytes) -> list[bytes]:
+        return [message.replace(b"table_talk", b"table_chat")]
 
     async with wired(hub) as wire, seated(hub, wire.url) as ann:
         wire.change = rename_talk
         read = await read_until_asked(ann)
         await ann.place(ann.table.roll[0], message="Feeling lucky.")
         read += await read_until(ann, is_placed)
-    missing = set(range(1, numbers(read)[-1])) - set(numbers(read))
-    assert missing == {numbers(read)[-1] - 1}
+    *before, last = numbers(read)
+    assert before == list(range(1, last - 1))
     assert wire.connections == 1
+
+
+async def test_messages_of_an_unknown_type_are_passed_over(hub: Hub) -> None:
+    weather = msgpack.packb({"type": "weather", "rain": True})
+    async with wired(hub) as wire, seated(hub, wire.url) as ann:
+        wire.change = lambda message: [weather, message]
+        read = await play_out(ann)
+    assert numbers(read) == list(range(1, len(numbers(read)) + 1))
+
+
+async def test_messages_for_others_are_passed_over(hub: Hub) -> None:
+    async with seated(hub) as ann:
+        hub.server.tell(MatchListed(match=LISTED))
+        read = await play_out(ann)
+    assert {type(each) for each in read} <= set(TableMessage.__args__)
 
 
 async def test_a_match_that_ended_during_a_break_is_read_to_its_end(hub: Hub) -> None:
@@ -172,11 +198,15 @@ async def test_a_place_in_the_queue_that_can_not_be_paid_again_is_refused(hub: H
         assert await ann.join(fee_min=0, fee_max=0)
 
 
-async def waiting(hub: Hub, count: int) -> None:
-    """Wait until so many agents are in the queue."""
-    async with asyncio.timeout(HANG_SECONDS):
-        while await hub.lobby.count_waiting() != count:
-            pass
+async def test_a_place_in_the_queue_that_is_still_held_is_kept(hub: Hub) -> None:
+    """The agent got its place back between the hub's welcome and the client's join."""
+    async with wired(hub) as wire, Client(wire.url, token("ann")) as ann:
+        await ann.join()
+        refusals = Seen(wire, b"already_queued", unqueue)
+        wire.cut()
+        await refusals.first.wait()
+        await ann.leave()
+        assert await hub.lobby.count_waiting() == 0
 
 
 async def answer_to(roll: Roll, hub: Hub) -> Placed:
@@ -235,17 +265,23 @@ async def test_a_command_is_sent_again_when_the_store_did_not_answer(
 class Seen:
     """Counts the messages on a wire that hold some bytes."""
 
-    def __init__(self, wire: Wire, sought: bytes) -> None:
+    def __init__(self, wire: Wire, sought: bytes, change: Change = pass_on) -> None:
         self.count = 0
         self.first = asyncio.Event()
         self._sought = sought
+        self._change = change
         wire.change = self
 
-    def __call__(self, payload: bytes) -> bytes:
-        if self._sought in payload:
+    def __call__(self, message: bytes) -> list[bytes]:
+        if self._sought in message:
             self.count += 1
             self.first.set()
-        return payload
+        return self._change(message)
+
+
+def unqueue(message: bytes) -> list[bytes]:
+    """Make a welcome say that the agent is not in the queue."""
+    return [message.replace(b"\xa6queued\xc3", b"\xa6queued\xc2")]
 
 
 @pytest.fixture
@@ -321,7 +357,7 @@ async def test_a_message_over_the_limit_is_the_end(hub: Hub) -> None:
 
 async def test_what_is_no_message_is_the_end(hub: Hub) -> None:
     async with wired(hub) as wire, Client(wire.url, token("ann")) as ann:
-        wire.change = lambda _: b"\xc1"
+        wire.change = lambda _: [b"\xc1"]
         with pytest.raises(DecodeError):
             await ann.leave()
         with pytest.raises(DecodeError):

@@ -10,19 +10,23 @@ from hub.app import Hub
 
 CHUNK_BYTES = 65536
 
-Change = Callable[[bytes], bytes | None]
+Change = Callable[[bytes], list[bytes]]
 
 
-def pass_on(payload: bytes) -> bytes | None:
-    return payload
+def pass_on(message: bytes) -> list[bytes]:
+    return [message]
 
 
-def lose(payload: bytes) -> bytes | None:
-    return None
+def lose(message: bytes) -> list[bytes]:
+    return []
+
+
+def repeat(message: bytes) -> list[bytes]:
+    return [message, message]
 
 
 class Wire:
-    """A TCP way to a hub; `change` gets each message from the hub and returns what arrives."""
+    """A TCP way to a hub; `change` gets each message from the hub and says what arrives instead."""
 
     def __init__(self, hub: Hub) -> None:
         self.url = ""
@@ -55,11 +59,9 @@ class Wire:
             writer.write(head)
             while head.startswith(b"HTTP/1.1 101"):
                 opcode, payload = await _read_frame(reader)
-                changed = (
-                    self.change(payload) if opcode in {Opcode.TEXT, Opcode.BINARY} else payload
-                )
-                if changed is not None:
-                    writer.write(Frame(opcode, changed).serialize(mask=False))
+                is_message = opcode in {Opcode.TEXT, Opcode.BINARY}
+                for each in self.change(payload) if is_message else [payload]:
+                    writer.write(Frame(opcode, each).serialize(mask=False))
         await _copy(reader, writer)
 
 
