@@ -138,9 +138,9 @@ function liveCard(row) {
   const dots = Array.from({ length: ROUNDS }, (_, index) => h("i", { class: index < row.round ? "is-done" : "" }));
   return card(
     row,
-    h("span", { class: "card-head" }, h("span", { class: "pill is-live" }, `Round ${row.round}`), h("span", { class: "round-dots", "aria-hidden": "true" }, dots), h("span", { class: "soft" }, row.spectators ? `${row.spectators} watching` : `turn ${row.turn}`)),
+    h("span", { class: "card-head" }, h("span", { class: "pill is-live" }, `Round ${row.round}`), h("span", { class: "round-dots", "aria-hidden": "true" }, dots), h("span", { class: "soft" }, `turn ${row.turn}`)),
     players(row),
-    h("span", { class: "card-foot" }, h("code", {}, shortId(row.match_id)), h("span", {}, fee(row))),
+    h("span", { class: "card-foot" }, h("code", {}, shortId(row.match_id)), h("span", {}, row.spectators ? `${row.spectators} watching` : ""), h("span", {}, fee(row))),
   );
 }
 

@@ -158,7 +158,7 @@ export class MatchPage {
     this.#drawHead(frame.state);
     this.#showEnd(isLast);
     this.#keepLink(frame.event.seq, isLast);
-    if (animate) this.spoken.textContent = speak(frame);
+    if (animate || this.playback.mode === "live") this.spoken.textContent = speak(frame);
     this.#tick();
   }
 
