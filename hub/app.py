@@ -4,8 +4,8 @@ import asyncio
 import secrets
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from multiprocessing.connection import Connection
 
@@ -16,6 +16,7 @@ from hub.announcer import Announcer
 from hub.archivist import Archivist
 from hub.clock import Clock
 from hub.hall import Hall
+from hub.house.staff import employ
 from hub.matchmaker import Matchmaker
 from hub.metrics import Metrics, MetricsServer
 from hub.outbox import HubConnection
@@ -33,11 +34,13 @@ from hub.store.keys import Keys
 from hub.store.link import Link, StoreUnavailable
 from hub.store.lobby import Lobby
 from hub.store.tables import Tables
-from hub.tokens import Identity, SecretError, load_secret, read
+from hub.tokens import Identity, SecretError, issue, load_secret, read
 from hub.workers import run_crew
 from protocol.codec import Format
 from protocol.messages import Error, ErrorCode
 
+REVIVE_SECONDS = 1.0  # between attempts to start the bundled Valkey again
+HOUSE_TOKEN_HOURS = 10 * 366 * 24.0  # house bots get one for as long as the hub runs
 STORE_RETRY_MS = 1_000  # what clients are told when the store stops answering
 
 # What keeps a hub from starting and a person can put right; as text each says what to do.
@@ -96,6 +99,14 @@ class Hub:
         )
         self._tasks: list[asyncio.Task[None]] = []
         self.address = ("", 0)
+        self.store_lost = asyncio.Event()
+
+    @property
+    def url(self) -> str:
+        """Where a client on this machine finds the hub."""
+        host, port = self.address
+        reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+        return f"ws://{_join(reachable, port)}"
 
     async def start(self) -> None:
         """Connect to the store and listen. Raises StoreUnavailable, or OSError for the port."""
@@ -159,6 +170,7 @@ class Hub:
     def _note_store(self, up: bool) -> None:
         self.metrics.store_up.set(up)
         if not up:
+            self.store_lost.set()
             self.server.tell(
                 Error(
                     code=ErrorCode.UNAVAILABLE,
@@ -209,25 +221,56 @@ def _work(configure_logs: Callable[[], None], settings: Settings, listens: Conne
 async def _run(settings: Settings, announce: Callable[[str, int], None]) -> None:
     secret = load_secret(settings)
     async with AsyncExitStack() as exits:
-        hub = Hub(settings, await _open_store(settings, exits), secret)
+        url, embedded = await _open_store(settings, exits)
+        hub = Hub(settings, url, secret)
         if settings.metrics_port is not None:
             server = MetricsServer(hub.metrics, settings.host, settings.metrics_port)
             exits.callback(server.close)
         await hub.start()
         exits.push_async_callback(hub.stop)
         announce(*hub.address)
+        if embedded is not None:
+            await exits.enter_async_context(_running(_keep_alive(embedded, hub)))
         if settings.house_bots:
             hub.hall.spectators.add(Announcer(settings.platform_fee_bps))
+            employed = employ(hub.url, settings.house_bots, partial(_make_token, secret))
+            await exits.enter_async_context(_running(employed))
         await _until_told_to_stop(hub)
 
 
-async def _open_store(settings: Settings, exits: AsyncExitStack) -> str:
+async def _open_store(
+    settings: Settings, exits: AsyncExitStack
+) -> tuple[str, EmbeddedValkey | None]:
     if settings.redis_url is not None:
-        return settings.redis_url
+        return settings.redis_url, None
     embedded = EmbeddedValkey(settings.data_dir)
     url = await embedded.start()
     exits.push_async_callback(embedded.stop)
-    return url
+    return url, embedded
+
+
+async def _keep_alive(embedded: EmbeddedValkey, hub: Hub) -> None:
+    """Start the bundled Valkey again whenever it is lost, until cancelled."""
+    while True:
+        await hub.store_lost.wait()
+        hub.store_lost.clear()
+        try:
+            await embedded.revive()
+        except EmbeddedValkeyError as error:
+            _log.error("store_not_revived", reason=str(error))
+            await asyncio.sleep(REVIVE_SECONDS)
+            hub.store_lost.set()
+
+
+@asynccontextmanager
+async def _running(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Run something beside a block, and cancel it at the block's end."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def _until_told_to_stop(hub: Hub) -> None:
@@ -254,12 +297,20 @@ async def _until_told_to_stop(hub: Hub) -> None:
 
 async def _grant(settings: Settings, agent_id: str, hp: int) -> tuple[int, int]:
     async with AsyncExitStack() as exits:
-        link = Link(await _open_store(settings, exits))
+        url, _ = await _open_store(settings, exits)
+        link = Link(url)
         exits.push_async_callback(link.close)
         keys = Keys(settings.prefix, settings.slots)
         return await Lobby(link, keys, settings.starting_hp).grant(agent_id, hp)
 
 
+def _make_token(secret: bytes, agent_id: str, name: str) -> str:
+    return issue(secret, agent_id, name, HOUSE_TOKEN_HOURS)
+
+
 def _announce(host: str, port: int) -> None:
-    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    print(f"Claw Vegas is open at http://{address}", flush=True)
+    print(f"Claw Vegas is open at http://{_join(host, port)}", flush=True)
+
+
+def _join(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -70,6 +70,10 @@ class EmbeddedValkey:
         """Wait until the server has loaded its data; its URL for redis.asyncio.from_url."""
         return await asyncio.to_thread(self.__enter__)
 
+    async def revive(self) -> None:
+        """Start the server again if it has died. Raises EmbeddedValkeyError if it can't be."""
+        await asyncio.to_thread(self._wait_until_ready)
+
     async def stop(self) -> None:
         """Stop using the server, and stop it if nobody else does."""
         await asyncio.to_thread(self.__exit__)
@@ -119,6 +123,7 @@ class EmbeddedValkey:
             return False
 
     def _launch(self, server_lock: IO[bytes]) -> None:
+        self._bury()
         with self._log.open("ab") as log:
             self._log_start = log.tell()
             # Closing our end of the lock afterwards leaves it locked: the server has the other.
@@ -166,6 +171,10 @@ class EmbeddedValkey:
                 if time.monotonic() > give_up_at:
                     raise EmbeddedValkeyError(self._describe_silence())
                 time.sleep(POLL_SECONDS)
+        self._bury()
+
+    def _bury(self) -> None:
+        """Reap a server of ours that has ended, and its watchdog."""
         if self._server is not None and self._watchdog is not None:
             self._server.wait()
             self._watchdog.kill()
