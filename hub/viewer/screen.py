@@ -22,6 +22,7 @@ SEAT_STYLES = ("deep_sky_blue1", "gold1", "orange_red1", "plum2", "grey93")
 EVENTS_KEPT = 200
 TALK_SHOWN = 6
 HEADER_LINES = 11  # of what is above the lists, and their frame, but for the tables' rows
+NAME_COLUMNS = 24  # of a name and its mark; longer ones are cut
 NARROW_COLUMNS = 84  # below this many, names are left out of the casinos
 
 Now = Callable[[], float]
@@ -77,9 +78,9 @@ class Screen:
 
     def _stage(self, state: TableState) -> RenderableType:
         if state.status == "finished":
-            return Panel(_outcome(state), border_style="gold3")
+            return Panel(Group(_outcome(state), ""), border_style="gold3")
         if state.current_seat is None:
-            return Panel(Text(" "), border_style="green")
+            return Panel(Group("", ""), border_style="green")
         player = state.players[state.current_seat]
         line = Text.assemble(_name(player), f" rolls {dice(len(state.roll))}  ")
         for face in state.roll:
@@ -127,7 +128,9 @@ def waiting(notice: str) -> RenderableType:
 
 
 def _name(player: PlayerState) -> Text:
-    return Text(who(player), f"bold {SEAT_STYLES[player.seat]}")
+    name = Text(who(player), f"bold {SEAT_STYLES[player.seat]}")
+    name.truncate(NAME_COLUMNS, overflow="ellipsis")
+    return name
 
 
 def _outcome(state: TableState) -> Text:
@@ -174,7 +177,7 @@ def _standings(state: TableState) -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False, border_style="dim", expand=True)
     table.add_column("Standings", ratio=3, no_wrap=True, overflow="ellipsis")
     for title in ("Money", "Notes", "Dice left"):
-        table.add_column(title, justify="right", ratio=1)
+        table.add_column(title, justify="right", no_wrap=True, min_width=len(title))
     money_by_seat = [player.money for player in state.players]
     bills_by_seat = [player.bills_won for player in state.players]
     for seat in standings(money_by_seat, bills_by_seat):
