@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from hub.listing import row
 from hub.matchmaker import Pick, pick
 from hub.rules.match import SEATS
-from hub.store.keys import Keys
 from hub.store.lobby import JoinRequest, Member, Party, Seated, Waiting, read_notice
 from protocol.messages import AgentId, MatchId, MatchStarted
 from tests.store.conftest import MakeParts
@@ -290,9 +289,9 @@ async def test_a_table_is_formed_as_its_last_agent_joins(make_parts: MakeParts, 
 
 
 async def test_tables_are_formed_again_after_the_store_was_away(
-    valkey: OwnValkey, keys: Keys
+    valkey: OwnValkey, make_parts: MakeParts
 ) -> None:
-    parts = Parts(valkey.url, keys)
+    parts = make_parts(url=valkey.url)
     await queue(parts, AGENTS[:3])
     parts.run(parts.matchmaker.run())
     valkey.kill()
@@ -303,4 +302,3 @@ async def test_tables_are_formed_again_after_the_store_was_away(
     async with asyncio.timeout(10):
         while await parts.lobby.seats(AGENTS[:1]) == [None]:
             pass
-    await parts.close()

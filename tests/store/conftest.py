@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,8 +18,8 @@ async def make_parts(redis_url: str, keys: Keys) -> AsyncIterator[MakeParts]:
     """Make the parts of several hubs that share one store."""
     made: list[Parts] = []
 
-    def make(**options: int) -> Parts:
-        made.append(Parts(redis_url, keys, **options))
+    def make(*, url: str = redis_url, **options: Any) -> Parts:
+        made.append(Parts(url, keys, **options))
         return made[-1]
 
     yield make

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import secrets
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -13,7 +14,7 @@ from hub.hall import Hall
 from hub.matchmaker import Matchmaker
 from hub.metrics import Metrics
 from hub.outbox import Batch
-from hub.referee import Referee
+from hub.referee import Referee, Refusal
 from hub.relay import Relay
 from hub.rules import match as rules
 from hub.rules.match import Contender, Match, Moment
@@ -65,11 +66,12 @@ class Parts:
         outage_ms: int = LONG_MS,
         presence_ms: int = LONG_MS,
         fee_bps: int = 0,
+        answer_seconds: float = PATIENCE_SECONDS,
     ) -> None:
         chosen = Settings(turn_ms=turn_ms, away_ms=turn_ms, platform_fee_bps=fee_bps)
         self.id = f"hub-{secrets.token_hex(4)}"
         self.keys = keys
-        self.link = Link(url)
+        self.link = Link(url, answer_seconds=answer_seconds)
         self.tables = Tables(self.link, keys, lease_ms=lease_ms, outage_ms=outage_ms)
         self.lobby = Lobby(self.link, keys, chosen.starting_hp, lease_ms=presence_ms)
         self.feed = Feed(self.link, keys.probe(self.id))
@@ -124,11 +126,18 @@ class Parts:
         assert loaded is not None
         return loaded.copy.match
 
+    async def platform_fees(self) -> int:
+        return int(await self.link.call("HGET", self.keys.counters, "platform_fees") or 0)
+
+    async def balances(self, agents: Sequence[str] = AGENTS) -> list[int]:
+        return [(await self.lobby.grant(agent_id, 0))[0] for agent_id in agents]
+
     async def play_out(self, match_id: MatchId) -> None:
         """Play a match to its end."""
         match = await self.match(match_id)
         while match.current_seat is not None:
-            await self.referee.place(*turn_of(match))
+            with suppress(Refusal):  # a clock may have been faster
+                await self.referee.place(*turn_of(match))
             match = await self.match(match_id)
 
     async def events(self, match_id: str) -> list[AnyEvent]:

@@ -64,10 +64,6 @@ async def seat(parts: Parts, *, continuous: bool = False, fee: int = 10) -> None
     assert await parts.lobby.form(M1, party(fee=fee), tickets)
 
 
-async def balances(parts: Parts) -> list[int]:
-    return [(await parts.lobby.grant(agent_id, 0))[0] for agent_id in AGENTS]
-
-
 # ---- Agents
 
 
@@ -228,7 +224,7 @@ async def test_a_party_is_seated_and_pays(parts: Parts) -> None:
     assert await parts.lobby.forming() == {M1: formed}
     assert await parts.lobby.seats(AGENTS) == [M1] * 4
     assert await parts.lobby.waiting() == []
-    assert await balances(parts) == [990] * 4
+    assert await parts.balances() == [990] * 4
     assert await parts.lobby.total_hp() == 4000
 
 
@@ -248,7 +244,7 @@ async def test_a_party_can_not_be_formed_when_one_has_left(parts: Parts) -> None
     await parts.lobby.leave(DEE)
     assert await parts.lobby.form(M1, party(), tickets) is None
     assert await parts.lobby.seats(AGENTS) == [None] * 4
-    assert await balances(parts) == [1000] * 4
+    assert await parts.balances() == [1000] * 4
     assert await parts.lobby.forming() == {}
 
 
@@ -257,14 +253,14 @@ async def test_a_party_can_not_be_formed_when_one_has_left_and_come_back(parts: 
     await parts.lobby.leave(DEE)
     await queue(parts, [DEE], request(0, 0))
     assert await parts.lobby.form(M1, party(), tickets) is None
-    assert await balances(parts) == [1000] * 4
+    assert await parts.balances() == [1000] * 4
 
 
 async def test_a_party_can_not_be_formed_when_one_can_not_pay_any_more(parts: Parts) -> None:
     tickets = await queue(parts)
     await parts.lobby.grant(DEE, -991)
     assert await parts.lobby.form(M1, party(), tickets) is None
-    assert await balances(parts) == [1000, 1000, 1000, 9]
+    assert await parts.balances() == [1000, 1000, 1000, 9]
     assert [each.agent_id for each in await parts.lobby.waiting()] == list(AGENTS)
 
 
@@ -275,7 +271,7 @@ async def test_a_party_is_formed_once(make_parts: MakeParts) -> None:
         *(hub.lobby.form(MatchId(f"m{n}"), party(), tickets) for n, hub in enumerate(hubs))
     )
     assert sorted(formed, key=repr) == [Formed(party(), (990,) * 4), None, None, None]
-    assert await balances(hubs[0]) == [990] * 4
+    assert await hubs[0].balances() == [990] * 4
     assert len(await hubs[0].lobby.forming()) == 1
 
 
@@ -319,7 +315,7 @@ async def test_a_result_pays_and_frees_the_seats(parts: Parts) -> None:
     await seat(parts)
     await parts.lobby.formed(ROW)
     assert await parts.lobby.book(ROW, results(winner=CY), 0)
-    assert await balances(parts) == [990, 990, 1030, 990]
+    assert await parts.balances() == [990, 990, 1030, 990]
     assert await parts.lobby.seats(AGENTS) == [None] * 4
     assert await parts.lobby.live() == []
     assert await parts.lobby.total_hp() == 4000
@@ -329,13 +325,13 @@ async def test_a_result_is_booked_once(parts: Parts) -> None:
     await seat(parts)
     booked = await asyncio.gather(*(parts.lobby.book(ROW, results(winner=CY), 0) for _ in range(5)))
     assert booked == [True, False, False, False, False]
-    assert await balances(parts) == [990, 990, 1030, 990]
+    assert await parts.balances() == [990, 990, 1030, 990]
 
 
 async def test_the_platform_s_fee_is_kept_and_counted(parts: Parts) -> None:
     await seat(parts)
     await parts.lobby.book(ROW, results(winner=CY, payout=37), 3)
-    assert await balances(parts) == [990, 990, 1027, 990]
+    assert await parts.balances() == [990, 990, 1027, 990]
     assert await parts.lobby.total_hp() == 4000
 
 
@@ -368,7 +364,7 @@ async def test_an_agent_is_queued_again_after_each_match(parts: Parts) -> None:
     assert await parts.lobby.form(M2, party(), tickets)
     await parts.lobby.book(listed(M2), results(winner=CY), 0)
     assert [each.agent_id for each in await parts.lobby.waiting()] == list(AGENTS)
-    assert await balances(parts) == [980, 980, 1060, 980]
+    assert await parts.balances() == [980, 980, 1060, 980]
 
 
 async def test_agents_that_are_broke_are_told_and_not_queued_again(parts: Parts) -> None:
@@ -387,7 +383,7 @@ async def test_agents_that_are_broke_are_told_and_not_queued_again(parts: Parts)
 async def test_a_free_match_pays_nothing_and_is_not_ranked(parts: Parts) -> None:
     await seat(parts, fee=0)
     await parts.lobby.book(listed(M1, entry_fee_hp=0), results(winner=CY, payout=0), 0)
-    assert await balances(parts) == [1000] * 4
+    assert await parts.balances() == [1000] * 4
     assert await parts.lobby.leaderboard(0, 10) == []
     assert await parts.lobby.seats(AGENTS) == [None] * 4
 

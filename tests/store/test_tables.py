@@ -7,7 +7,6 @@ import pytest
 from hub.referee import Referee
 from hub.rules import match as rules
 from hub.rules.match import Match, Moment
-from hub.store.keys import Keys
 from hub.store.stamps import AT_COMMIT
 from hub.store.tables import (
     CLAIM_LIMIT,
@@ -423,12 +422,11 @@ async def test_at_most_so_many_deadlines_are_claimed_at_once(parts: Parts) -> No
 
 
 async def test_a_placement_on_a_current_copy_is_one_command_on_the_wire(
-    valkey: OwnValkey, keys: Keys
+    valkey: OwnValkey, make_parts: MakeParts
 ) -> None:
-    parts = Parts(valkey.url, keys)
+    parts = make_parts(url=valkey.url)
     match = await place(parts.tables, await create(parts.tables))
     referee = Referee(parts.tables, lambda _: copy_of(match))
     with valkey.monitored() as sent:
         await referee.place(*turn_of(match, id="move-2"))
         assert [command.split()[0] for command in sent()] == ["EVALSHA"]
-    await parts.close()
