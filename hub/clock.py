@@ -44,6 +44,7 @@ class Clock:
         self._metrics = metrics
         self._finished = asyncio.Event()
         referee.on_finish = self._finished.set
+        matchmaker.book = self.book
 
     async def run(self) -> None:
         """Watch until cancelled."""
@@ -63,6 +64,8 @@ class Clock:
         self._metrics.auto_placements.inc(sum(each.placed for each in attended))
         for match_ids in await asyncio.gather(*(self._tables.unbooked(slot) for slot in slots)):
             await asyncio.gather(*(self.book(match_id) for match_id in match_ids))
+        if any(each.placed for each in attended):
+            return 0.0  # the deadlines that this led to are not known yet
         return _until_next(attended)
 
     async def book(self, match_id: str) -> None:

@@ -7,7 +7,7 @@ died half-way is finished by whichever hub looks next.
 import asyncio
 import random
 import secrets
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -70,18 +70,29 @@ def _fee(agents: Sequence[Waiting]) -> int:
     return midpoint if midpoint <= purse else (low + purse) // 2
 
 
+async def _book_nothing(_match_id: str) -> None:
+    pass
+
+
 class Matchmaker:
-    """Forms the tables of one store."""
+    """Forms the tables of one store.
+
+    `book` frees the seats of a match if it has finished (see Clock.book).
+    """
 
     def __init__(self, lobby: Lobby, tables: Tables, settings: Settings) -> None:
+        self.book: Callable[[str], Awaitable[None]] = _book_nothing
         self._lobby = lobby
         self._tables = tables
         self._settings = settings
         self._joined = asyncio.Event()
 
     async def join(self, agent_id: AgentId, request: JoinRequest) -> InQueue | NotQueued:
-        """Queue an agent."""
+        """Queue an agent. If its last match has only just finished, that is booked first."""
         answer = await self._lobby.join(agent_id, request)
+        if isinstance(answer, NotQueued) and answer.reason == "already_seated":
+            await self.book(answer.detail)
+            answer = await self._lobby.join(agent_id, request)
         self.wake()
         return answer
 

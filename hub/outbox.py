@@ -28,6 +28,7 @@ from protocol.messages import Bye, Message
 OPCODES: dict[Format, Opcode] = {"msgpack": Opcode.BINARY, "json": Opcode.TEXT}
 
 UNANSWERED_PINGS = 2  # that end a connection
+CLOSE_SECONDS = 10.0  # for a client to read what waits for it and answer a close
 
 
 class HubConnection(ServerConnection):
@@ -202,16 +203,30 @@ class Outbox:
             self.transmit(b"".join(pending))
 
     def close(self, code: int, reason: str, *, reconnect: bool = True, retry_ms: int = 0) -> None:
-        """Say bye and close the socket; only the first call counts."""
+        """Say bye, the last message, and close the socket; only the first call counts.
+
+        A client that does not take its part in that within CLOSE_SECONDS is given up.
+        """
         if self._closing is None:
-            self.send(Bye(code=code, reason=reason, reconnect=reconnect, retry_ms=retry_ms))
             self.flush()
-            self._closing = asyncio.create_task(self._connection.close(code, reason))
+            if self.ready or self.behind:
+                bye = Bye(code=code, reason=reason, reconnect=reconnect, retry_ms=retry_ms)
+                self.transmit(frame(encode(bye, self.format), self.format))
+            self.end()
+            self._closing = asyncio.create_task(self._close(code, reason))
 
     async def closed(self) -> None:
         """Wait until a close that was begun here is done."""
         if self._closing is not None:
             await self._closing
+
+    async def _close(self, code: int, reason: str) -> None:
+        # The library's own time limit does not hold while its write waits for the socket to drain.
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._connection.close(code, reason)
+        except TimeoutError:
+            self._connection.transport.abort()
 
     def end(self) -> None:
         """Send nothing from now on: the connection is closing or closed."""

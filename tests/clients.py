@@ -159,6 +159,7 @@ async def dial(
         subprotocols=[Subprotocol(SUBPROTOCOLS[format])],
         additional_headers=headers,
         compression=None,
+        max_queue=None,  # else the client's close waits for what the test does not read
         **options,
     ) as connection:
         yield Socket(connection, format)
@@ -215,11 +216,11 @@ class Party:
 
     async def play_out(self) -> list[Map]:
         """Play to the end; all events of the match, as seat 0 has heard them."""
-        await asyncio.gather(*map(_play_out, self.sockets))
+        await asyncio.gather(*map(play_out, self.sockets))
         return self.sockets[0].events
 
 
-async def _play_out(socket: Socket) -> None:
+async def play_out(socket: Socket) -> None:
     """Place the first face of each own roll until the match has finished."""
     message = socket.last("roll")
     players = socket.last("match_started")["players"]
