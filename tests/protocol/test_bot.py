@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Callable
 from threading import Event as Flag
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from protocol.messages import (
     TableState,
     TableTalk,
 )
-from tests.clients import HANG_SECONDS, token
+from tests.clients import HANG_SECONDS, Format, token
 from tests.conftest import MakeHub
 from tests.protocol.tables import (
     address,
@@ -35,16 +36,15 @@ def most_dice(table: TableState, legal_actions: Legal) -> int:
     return max(legal_actions, key=lambda action: action.dice).params.face
 
 
-async def run(
-    hub: Hub, choose: Callable[[TableState, Legal], Choice], matches: int | None = 1
-) -> Tally:
-    """Run a bot in a thread, as it has a loop of its own."""
-    return await asyncio.to_thread(run_bot, address(hub), token("ann"), choose, matches=matches)
+async def run(hub: Hub, choose: Callable[[TableState, Legal], Choice], **options: Any) -> Tally:
+    """Run a bot for a match in a thread, as it has a loop of its own."""
+    options = {"matches": 1, **options}
+    return await asyncio.to_thread(run_bot, address(hub), token("ann"), choose, **options)
 
 
-async def test_a_bot_plays_a_match(hub: Hub) -> None:
+async def test_a_bot_plays_a_match(hub: Hub, format: Format) -> None:
     async with opponents(hub) as others:
-        tally = await run(hub, most_dice)
+        tally = await run(hub, most_dice, format=format)
         summary = await others[0]
     assert tally == Tally().add(summary, AgentId("ann"))
     assert [player.auto_placements for player in summary.players] == [0, 0, 0, 0]
@@ -85,9 +85,7 @@ async def test_a_face_that_was_not_rolled_ends_the_bot(hub: Hub) -> None:
 
 async def test_a_join_that_is_refused_ends_the_bot(hub: Hub) -> None:
     with pytest.raises(Refused, match="insufficient_hp"):
-        await asyncio.to_thread(
-            run_bot, address(hub), token("ann"), most_dice, fee_min=2000, fee_max=2000
-        )
+        await run(hub, most_dice, fee_min=2000, fee_max=2000)
 
 
 async def test_a_bot_that_thinks_for_too_long_goes_on(make_hub: MakeHub) -> None:

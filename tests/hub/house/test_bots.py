@@ -25,9 +25,16 @@ from tests.protocol.tables import OTHERS, address, waiting
 from tests.rules.matches import play as play_by_rules
 
 
-def bot(hub: Hub, agent_id: str, **options: Any) -> asyncio.Task[Tally]:
-    options = {"policy": play_greedily, "chance": random.Random(1), "matches": 1} | options
-    return asyncio.create_task(play(address(hub), token(agent_id), **options))
+def bot(hub: Hub, agent_id: str, *, matches: int = 1, **options: Any) -> asyncio.Task[Tally]:
+    playing = play(
+        address(hub),
+        token(agent_id),
+        play_greedily,
+        chance=random.Random(1),
+        matches=matches,
+        **options,
+    )
+    return asyncio.create_task(playing)
 
 
 @asynccontextmanager
@@ -90,8 +97,8 @@ async def test_a_bot_looks_at_its_dice(hub: Hub) -> None:
 
 
 async def invoke(*arguments: str, **environment: str | None) -> Result:
-    environment = {"VEGAS_TOKEN": None} | environment
-    return await asyncio.to_thread(CliRunner(env=environment).invoke, main, arguments)
+    runner = CliRunner(env={"VEGAS_TOKEN": None, **environment})
+    return await asyncio.to_thread(runner.invoke, main, arguments)
 
 
 async def test_a_line_is_printed_for_each_match(hub: Hub) -> None:
