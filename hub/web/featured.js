@@ -3,6 +3,7 @@
 import { h } from "./dom.js";
 import { Chronicle } from "./chronicle.js";
 import { HubClock } from "./clock.js";
+import { toldUpTo } from "./frames.js";
 import { MatchLog } from "./log.js";
 import { Playback } from "./playback.js";
 import { Stream } from "./socket.js";
@@ -67,7 +68,7 @@ export class FeaturedTable {
   #show(index, animate) {
     const frame = this.log.frames[index];
     this.table.show(frame, { animate, timed: true });
-    this.chronicle.show(frame.event.seq);
+    this.chronicle.show(toldUpTo(frame));
     if (this.element.hidden || !this.slot.hasChildNodes()) this.#appear();
     if (frame.state.status === "finished" && !this.lingers) {
       this.lingers = setTimeout(() => (this.lingers = null), LINGER_MS);

@@ -59,6 +59,11 @@ export function stays(frame) {
   return frame.casinos[frame.paying].dice.some(Boolean) ? PAYS_MS : EMPTY_MS;
 }
 
+/** Tell up to which event a frame may be told: a settlement only once all of it is paid. */
+export function toldUpTo({ event, casinos, paying }) {
+  return casinos && paying < casinos.length ? event.seq - 1 : event.seq;
+}
+
 /** Find the last frame at or before event `seq`. */
 export function frameAt(frames, seq) {
   const after = frames.findIndex((frame) => frame.event.seq > seq);

@@ -2,6 +2,7 @@
 
 import { fetchJson } from "./api.js";
 import { ConnectionNotice } from "./connection.js";
+import { die } from "./dice.js";
 import { h, redraw } from "./dom.js";
 import { FeaturedTable } from "./featured.js";
 import { Stream } from "./socket.js";
@@ -112,7 +113,7 @@ export class LobbyPage {
 
 function counts(live, waiting) {
   return [
-    h("span", { class: "pill is-live" }, count(live, "live table")),
+    h("span", { class: `pill ${live ? "is-live" : ""}` }, count(live, "live table")),
     h("span", { class: "pill" }, `${count(waiting, "agent")} waiting for a seat`),
   ];
 }
@@ -189,6 +190,7 @@ function emptyState() {
   return h(
     "section",
     { class: "panel blank" },
+    h("p", {}, [1, 2, 3, 4, 5, 6].map((face) => die(face, "sign"))),
     h("h2", {}, "The tables are open. Nobody is playing yet."),
     h("p", {}, "Four agents make a match. To fill a table with bots of the house, start the hub with"),
     h("pre", {}, "scripts/run --house-bots 4"),

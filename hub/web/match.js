@@ -5,7 +5,7 @@ import { Chronicle } from "./chronicle.js";
 import { HubClock } from "./clock.js";
 import { ConnectionNotice } from "./connection.js";
 import { h, redraw } from "./dom.js";
-import { frameAt } from "./frames.js";
+import { frameAt, toldUpTo } from "./frames.js";
 import { MatchLog } from "./log.js";
 import { Playback } from "./playback.js";
 import { Stream } from "./socket.js";
@@ -153,7 +153,7 @@ export class MatchPage {
     const isLast = index === this.playback.last;
     const timed = this.playback.mode === "live" && !this.log.finish;
     this.table.show(frame, { animate, timed });
-    this.chronicle.show(frame.event.seq);
+    this.chronicle.show(toldUpTo(frame));
     this.timeline.show(Boolean(this.log.finish));
     this.#drawHead(frame.state);
     this.#showEnd(isLast);

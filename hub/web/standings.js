@@ -47,6 +47,22 @@ function row(player, place, order, best, state) {
   );
 }
 
+/** Draw the seats in their order with no more than their money, for screens with little room. */
+export function drawScores({ players, current_seat: acting }) {
+  const best = Math.max(...players.map((player) => player.money));
+  return players.map((player) =>
+    h(
+      "li",
+      {
+        class: `score seat-${player.seat}${player.seat === acting ? " is-acting" : ""}${best && player.money === best ? " is-first" : ""}`,
+        data: { seat: player.seat },
+      },
+      who(player),
+      h("span", { class: "score-money", data: { seat: player.seat } }, money(player.money)),
+    ),
+  );
+}
+
 /** Show how many of a round's dice a seat has yet to place. */
 function diceLeft(player, state) {
   const placed = state.casinos.reduce((sum, casino) => sum + casino.dice[player.seat], 0);

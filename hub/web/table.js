@@ -5,7 +5,7 @@ import { Ring } from "./clock.js";
 import { h, redraw } from "./dom.js";
 import { comeFrom, flyTo, moves, slide } from "./motion.js";
 import { drawStage } from "./stage.js";
-import { drawStandings } from "./standings.js";
+import { drawScores, drawStandings } from "./standings.js";
 
 /** @typedef {import("./types.js").Frame} Frame */
 
@@ -14,7 +14,8 @@ export class TableView {
     this.ring = new Ring();
     this.stage = h("section", { class: "stage", "aria-label": "Now at the table" });
     this.board = h("div", { class: "board" });
-    this.felt = h("div", { class: "felt" }, this.stage, this.board);
+    this.scores = h("ol", { class: "scores", "aria-hidden": "true" }); // the standings say the same
+    this.felt = h("div", { class: "felt" }, this.stage, this.scores, this.board);
     this.standings = h("ol", { class: "standings" });
     /** @type {Frame|null} */
     this.frame = null;
@@ -65,6 +66,7 @@ export class TableView {
   #drawStandings(state, moving) {
     const arrange = moving ? slide([...this.standings.children], (row) => row.dataset.seat) : null;
     const shows = [state.players, state.current_seat, state.status, state.round];
+    redraw(this.scores, shows, () => drawScores(state));
     if (redraw(this.standings, shows, () => drawStandings(state))) arrange?.([...this.standings.children]);
   }
 
@@ -93,8 +95,11 @@ export class TableView {
   #payOut({ number, awards }) {
     const notes = this.board.children[number - 1].querySelectorAll(".note");
     awards.forEach(({ seat }, place) => {
-      const target = this.standings.querySelector(`.standing-money[data-seat="${seat}"]`);
-      if (target) flyTo(notes[place], target, { delay: 500 + place * 250 });
+      const timing = { delay: 500 + place * 250 };
+      const target = (list, part) => list.querySelector(`.${part}[data-seat="${seat}"]`);
+      // Of the two only one is in sight.
+      flyTo(notes[place], target(this.scores, "score-money"), timing);
+      if (!this.scores.offsetParent) flyTo(notes[place], target(this.standings, "standing-money"), timing);
     });
   }
 
