@@ -8,12 +8,14 @@ next one.
 
 import asyncio
 import hashlib
+import math
 from collections.abc import Callable
 from importlib import resources
 from typing import Any
 
 import structlog
-from redis.asyncio import ConnectionPool, Redis
+from hiredis import pack_command
+from redis.asyncio import ConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, ResponseError
@@ -74,16 +76,15 @@ class Link:
         self.round_trips = 0
         self.up = False
         self._on_state = on_state
-        self._pool = ConnectionPool.from_url(
+        self._answer_seconds = answer_seconds
+        self._pool: Any = ConnectionPool.from_url(
             url,
-            max_connections=LANES + 1,
             retry=Retry(NoBackoff(), 0),  # a repeat is the caller's to decide: see StoreUnavailable
             socket_timeout=answer_seconds,
             socket_connect_timeout=answer_seconds,
             protocol=2,
         )
-        self._redis: Redis = Redis(connection_pool=self._pool)
-        self._redis.response_callbacks = {}  # replies come as Redis sends them
+        self._idle: list[Any] = []  # connections that no lane uses now
         self._waiting: list[_Call] = []
         self._lanes: set[asyncio.Task[None]] = set()
         self._flush_scheduled = False
@@ -101,8 +102,8 @@ class Link:
         self._flush()
         while self._lanes:
             await asyncio.gather(*self._lanes)
-        await self._redis.aclose()
-        await self._pool.disconnect()
+        await self._disconnect(*self._idle)
+        self._idle.clear()
 
     def _enqueue(self, command: tuple[Argument, ...], script: Script | None) -> asyncio.Future[Any]:
         loop = asyncio.get_running_loop()
@@ -127,41 +128,57 @@ class Link:
         self._flush()
 
     async def _send(self, calls: list[_Call]) -> None:
+        connection = self._idle.pop() if self._idle else self._pool.make_connection()
         try:
-            replies = await self._pipeline([call.command for call in calls])
-            await self._reload(calls, replies)
+            if not connection.is_connected:
+                await connection.connect()
+            async with asyncio.timeout(self._answer_seconds):
+                replies = await self._exchange(connection, [call.command for call in calls])
+                await self._reload(connection, calls, replies)
         except Exception as error:  # whatever it is, no caller may wait for ever
-            await self._fail(calls, error)
+            # What broke one connection has most likely broken the idle ones, too.
+            broken, self._idle = [connection, *self._idle], []
+            self._fail(calls, error)
+            await self._disconnect(*broken)
             return
+        self._idle.append(connection)
         self._set_up(True)
         for call, reply in zip(calls, replies, strict=True):
             _settle(call, reply)
 
-    async def _pipeline(self, commands: list[tuple[Argument, ...]]) -> list[Any]:
+    async def _exchange(self, connection: Any, commands: list[tuple[Argument, ...]]) -> list[Any]:
+        """Send commands as one write and read their replies; a ResponseError is one, too."""
         self.round_trips += 1
-        async with self._redis.pipeline(transaction=False) as pipeline:
-            for command in commands:
-                pipeline.execute_command(*command)
-            replies: list[Any] = await pipeline.execute(raise_on_error=False)
-        return replies
+        packed = b"".join(pack_command(each) for each in commands)  # type: ignore[arg-type]
+        await connection.send_packed_command(packed, check_health=False)
+        return [await self._read(connection) for _ in commands]
 
-    async def _reload(self, calls: list[_Call], replies: list[Any]) -> None:
+    async def _read(self, connection: Any) -> Any:
+        try:
+            return await connection.read_response(timeout=math.inf)  # _send limits the time
+        except ResponseError as error:
+            return error
+
+    async def _reload(self, connection: Any, calls: list[_Call], replies: list[Any]) -> None:
         """Give Redis the scripts that it does not know (any more), and run those calls again."""
         lost = [at for at, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
         if not lost:
             return
         sources = {script.sha: script.source for at in lost if (script := calls[at].script)}
-        await self._pipeline([("SCRIPT", "LOAD", source) for source in sources.values()])
-        again = await self._pipeline([calls[at].command for at in lost])
+        await self._exchange(connection, [("SCRIPT", "LOAD", each) for each in sources.values()])
+        again = await self._exchange(connection, [calls[at].command for at in lost])
         for at, reply in zip(lost, again, strict=True):
             replies[at] = reply
 
-    async def _fail(self, calls: list[_Call], error: Exception) -> None:
-        self._set_up(False, str(error))
+    async def _disconnect(self, *connections: Any) -> None:
+        for connection in connections:
+            await connection.disconnect(nowait=True)
+
+    def _fail(self, calls: list[_Call], error: Exception) -> None:
+        reason = str(error) or type(error).__name__
+        self._set_up(False, reason)
         for call in calls:
-            _settle(call, StoreUnavailable(str(error) or type(error).__name__))
-        # What broke one connection has most likely broken the idle ones, too.
-        await self._pool.disconnect(inuse_connections=False)
+            _settle(call, StoreUnavailable(reason))
 
     def _set_up(self, up: bool, reason: str = "") -> None:
         if up == self.up:
