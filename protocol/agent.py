@@ -64,6 +64,7 @@ class Client:
     def __init__(self, url: str | Sequence[str], token: str, *, format: Format = "msgpack") -> None:
         self._cursor = Cursor()
         self._stream = Stream(url, "/play", self._cursor, token=token, format=format)
+        # Unbounded, as replies come behind events; a match waits for its agents, or soon ends.
         self._inbox: asyncio.Queue[TableMessage | Exception] = asyncio.Queue()
         self._waiting: dict[str | None, _Waiting] = {}
         self._match_id = MatchId("")

@@ -7,11 +7,11 @@ A bot is a function from a table and its legal actions to a face:
     def choose(table, legal_actions):
         return max(legal_actions, key=lambda action: action.dice).params.face
 
-    run_bot("ws://localhost:8080", "TOKEN", choose)
+    run_bot("ws://127.0.0.1:8765", "TOKEN", choose)
 
 Or, with the stream of events in hand:
 
-    async with Client("ws://localhost:8080", "TOKEN") as client:
+    async with Client("ws://127.0.0.1:8765", "TOKEN") as client:
         await client.join(continuous=True)
         async for event in client:
             if client.my_turn:

@@ -59,6 +59,7 @@ async def watch(
     """Yield a match's events after event `after`, or a snapshot and what follows, to its end.
 
     A snapshot on the way stands for events that this spectator was too slow for (`skipped`).
+    Who stops before the end closes the generator: contextlib.aclosing.
     Raises MatchNotFound, AuthenticationFailed if the hub wants a token, or Closed.
     """
     cursor = Cursor(match_id, after)
