@@ -44,9 +44,13 @@ class Bench:
         core = self.server_core if core is None else core
         return HubProcess.start(self.redis_url, self.prefix, self._folder, core)
 
-    def crowd(self) -> Crowd:
+    async def clear(self) -> None:
+        """Forget all tables: a hub that starts looks after those that no hub has watched."""
+        await self.link.call("FLUSHALL")
+
+    def crowd(self, *, nice: int = 0) -> Crowd:
         """Start clients that cost little."""
-        return Crowd(self.other_core)
+        return Crowd(self.other_core, nice=nice)
 
 
 @asynccontextmanager

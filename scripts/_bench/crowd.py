@@ -9,12 +9,12 @@ OPEN_AT_ONCE = 64  # handshakes under way, within any server's backlog
 class Crowd:
     """Clients that count what they get."""
 
-    def __init__(self, core: int) -> None:
+    def __init__(self, core: int, *, nice: int = 0) -> None:
         native = build("crowd")
         self.program = (
-            Program.python("crowd_python", core=core)
+            Program.python("crowd_python", core=core, nice=nice)
             if native is None
-            else Program([str(native)], core)
+            else Program([str(native)], core, nice=nice)
         )
 
     def __enter__(self) -> "Crowd":
@@ -23,24 +23,25 @@ class Crowd:
     def __exit__(self, *_: object) -> None:
         self.program.stop()
 
-    def open(
-        self,
-        port: int,
-        count: int,
-        path: str = "",
-        *,
-        group: int = 0,
-        headers: str = "",
-        at_once: int = OPEN_AT_ONCE,
-    ) -> int:
-        """Open sockets to `path`, plain ones if that is empty; how many failed."""
-        plain = int(not path)
-        answer = self.program.ask(
-            f"open 127.0.0.1 {port} {count} {group} {at_once} {plain}",
-            path,
-            headers.replace("\r\n", "\\r\\n"),
-        )
-        return int(answer.split()[2])
+    def add(self, count: int, path: str = "", *, group: int = 0, headers: str = "") -> None:
+        """Plan sockets to `path`, plain ones if that is empty."""
+        self.program.tell(f"add {count} {group}", path, headers.replace("\r\n", "\\r\\n"))
+
+    def start_opening(self, port: int, at_once: int = OPEN_AT_ONCE) -> None:
+        """Begin to open what is planned; `opened` is to follow."""
+        self.program.tell(f"open 127.0.0.1 {port} {at_once}")
+
+    def opened(self) -> None:
+        """Wait until all are open. Raises ConnectionError if some could not be opened."""
+        _, count, failed = self.program.read().split()
+        if int(failed):
+            raise ConnectionError(f"{failed} of {count} sockets could not be opened")
+
+    def open(self, port: int, count: int, path: str = "", *, group: int = 0) -> None:
+        """Open sockets to `path`, plain ones if that is empty."""
+        self.add(count, path, group=group)
+        self.start_opening(port)
+        self.opened()
 
     def expect(self, group: int, size: int, asked_ns: int = 0) -> None:
         """Let each socket of a group wait for so many bytes more."""

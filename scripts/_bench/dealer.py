@@ -86,13 +86,18 @@ class Dealer:
         return Play(await self._load(match_id))
 
     async def commit(self, play: Play, move: Move) -> None:
-        """Commit a move. Raises RuntimeError if somebody else moved the table."""
-        outcome = await self._tables.commit(
-            move.match, move.events, guard="before", known_deadline=move.known_deadline
-        )
-        if not isinstance(outcome, Committed):
-            raise RuntimeError(f"the table has moved: {outcome}")
-        play.copy = await self._load(play.match_id)
+        """Commit a move; made again, with as many bytes, if the hub moved the deadline meanwhile.
+
+        It does after a pause, such as when thousands of sockets came at once.
+        """
+        while True:
+            outcome = await self._tables.commit(
+                move.match, move.events, guard="before", known_deadline=move.known_deadline
+            )
+            play.copy = await self._load(play.match_id)
+            if isinstance(outcome, Committed):
+                return
+            move = play.next_move()
 
     async def move(self, play: Play) -> int:
         """Make and commit a move; the bytes that each socket gets of it."""

@@ -1,8 +1,8 @@
 """Hold what was measured: samples of a figure, ratios of figures taken side by side."""
 
 import statistics
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -43,6 +43,15 @@ class Ratio(msgspec.Struct, frozen=True):
         if self.limit is None:
             return None
         return self.median >= self.limit if self.at_least else self.median <= self.limit
+
+
+class Curve(msgspec.Struct, frozen=True):
+    """A cost against a number of something; `design` is how it is meant to grow."""
+
+    of: str
+    unit: str
+    design: Literal["flat", "linear"]
+    points: tuple[tuple[float, Figure], ...]
 
 
 class Series:
@@ -88,4 +97,9 @@ class Report(msgspec.Struct, frozen=True):
     figures: tuple[Figure, ...]
     ratios: tuple[Ratio, ...] = ()
     notes: tuple[str, ...] = ()
-    curves: dict[str, Any] = {}
+    curves: tuple[Curve, ...] = ()
+
+
+def p99(values: Sequence[float]) -> float:
+    """Find the 99th percentile; 0 of nothing."""
+    return statistics.quantiles(values, n=100)[98] if len(values) > 1 else sum(values)

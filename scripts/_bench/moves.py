@@ -19,7 +19,7 @@ from hub.store.tables import Tables
 
 from .bench import Bench
 from .dealer import Dealer
-from .figures import Report, Series
+from .figures import Report, Series, p99
 from .players import LiveTable, Players
 from .process import Program
 from .wire import Wire
@@ -142,7 +142,3 @@ def _echoes(port: int, count: int) -> list[float]:
 def _name(tables: int) -> str:
     return "hub, one table" if tables == 1 else f"hub, {tables} tables"
 
-
-def p99(seconds: list[float]) -> float:
-    """Find the 99th percentile."""
-    return statistics.quantiles(seconds, n=100)[98] if len(seconds) > 1 else 0.0

@@ -10,7 +10,7 @@ import msgspec
 
 from hub.tokens import issue
 from protocol.codec import encode
-from protocol.messages import Action, MatchId, PlaceParams
+from protocol.messages import Action, AgentId, MatchId, PlaceParams
 
 from .dealer import NONCE, SEATS, TALK, Play
 from .hub import SECRET, TOKEN_HOURS
@@ -52,6 +52,17 @@ class Seat:
         self.wire.send(encode(action, "msgpack"))
 
 
+def agent_path(match_id: MatchId) -> str:
+    """Name the stream of a seat's match from its first event on."""
+    return f"/play?after=0&match_id={match_id}"
+
+
+def agent_headers(agent_id: AgentId) -> str:
+    """Make the header that lets an agent in."""
+    token = issue(SECRET.encode(), agent_id, agent_id[:32], TOKEN_HOURS)
+    return f"Authorization: Bearer {token}"
+
+
 class LiveTable:
     """A match under way and its four sockets, seat after seat on one port after the other."""
 
@@ -65,10 +76,8 @@ class LiveTable:
             for number, agent in enumerate(play.agents)
         ]
 
-    def _dial(self, agent_id: str, port: int) -> Wire:
-        token = issue(SECRET.encode(), agent_id, agent_id[:32], TOKEN_HOURS)
-        path = f"/play?after=0&match_id={self.match_id}"
-        return Wire(port, path, f"Authorization: Bearer {token}")
+    def _dial(self, agent_id: AgentId, port: int) -> Wire:
+        return Wire(port, agent_path(self.match_id), agent_headers(agent_id))
 
     def move(self) -> None:
         """Let the seat whose turn it is place; the next seat, on another hub, is listened to."""

@@ -28,10 +28,14 @@ def raise_file_limit() -> int:
 
 
 class Program:
-    """A child process, pinned to a core, that answers lines on stdin by lines on stdout."""
+    """A child process, pinned to a core, that answers lines on stdin by lines on stdout.
 
-    def __init__(self, command: Sequence[str], core: int) -> None:
+    `nice` is how far it stands back behind others on the same core.
+    """
+
+    def __init__(self, command: Sequence[str], core: int, *, nice: int = 0) -> None:
         self._core = core
+        self._nice = nice
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -43,9 +47,9 @@ class Program:
         self.pid = self._process.pid
 
     @classmethod
-    def python(cls, module: str, *arguments: str, core: int) -> Self:
+    def python(cls, module: str, *arguments: str, core: int, nice: int = 0) -> Self:
         """Run a module of this package."""
-        return cls([sys.executable, "-m", f"scripts._bench.{module}", *arguments], core)
+        return cls([sys.executable, "-m", f"scripts._bench.{module}", *arguments], core, nice=nice)
 
     def __enter__(self) -> Self:
         return self
@@ -99,3 +103,4 @@ class Program:
 
     def _pin(self) -> None:
         os.sched_setaffinity(0, {self._core})
+        os.nice(self._nice)

@@ -3,10 +3,9 @@
  * Frames are not parsed beyond the end of the handshake, so that a server is what is measured.
  * Commands come on stdin, one a line, and each is answered by one line on stdout:
  *
- *   open HOST PORT COUNT GROUP AT_ONCE PLAIN   connect COUNT sockets, as many under way as AT_ONCE;
- *                                              the next line is the request line's path, the one
- *                                              after it further headers joined by \r\n (or empty);
- *                                              PLAIN 1: without a handshake
+ *   add COUNT GROUP        plan that many sockets; the next line is the path of the request (empty:
+ *                          no handshake), the one after it headers joined by \r\n (not answered)
+ *   open HOST PORT AT_ONCE connect what is planned, so many at once
  *                          -> opened COUNT FAILED
  *   expect GROUP BYTES T0  each socket of GROUP is to get BYTES more; T0 is when they were asked
  *                          for, in ns of CLOCK_MONOTONIC, or 0               (not answered)
@@ -46,18 +45,28 @@
 
 enum { CONNECTING, SHAKING, OPEN, GONE };
 
+struct plan {
+    int count, group;
+    char *path, *headers;
+};
+
 struct socket_ {
     int fd, group, state, matched;
     int64_t bytes, opened_ns, first_ns;
+    const struct plan *plan;
 };
 
+static struct plan plans[LIMIT];
+static int plan_count;
+static char host[64];
+static int port;
 static struct socket_ sockets[LIMIT];
 static int count, under_way, failed, epoll_fd;
 static int64_t target[GROUPS], asked_ns[GROUPS], last_ns, total;
 static int64_t *latencies;
 static int latency_count, latency_room;
-static char buffer[BUFFER], request[8192], echo_frame[8192];
-static int request_bytes, echo_bytes;
+static char buffer[BUFFER], echo_frame[8192];
+static int echo_bytes;
 static int64_t echoed, echo_until;
 
 static int64_t now_ns(void) {
@@ -88,13 +97,13 @@ static void became_open(struct socket_ *s) {
     under_way--;
 }
 
-static int dial(const char *host, int port, int group) {
+static void dial(const struct plan *plan) {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
     struct sockaddr_in from = {.sin_family = AF_INET};
     int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
     if (fd < 0 || count == LIMIT) {
         failed++;
-        return 0;
+        return;
     }
     inet_pton(AF_INET, host, &to.sin_addr);
     if ((ntohl(to.sin_addr.s_addr) >> 24) == 127) {
@@ -104,14 +113,20 @@ static int dial(const char *host, int port, int group) {
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     struct socket_ *s = &sockets[count];
-    *s = (struct socket_){.fd = fd, .group = group, .state = CONNECTING, .opened_ns = now_ns()};
+    *s = (struct socket_){.fd = fd, .group = plan->group, .plan = plan, .opened_ns = now_ns()};
     struct epoll_event e = {.events = EPOLLIN | EPOLLOUT, .data.u32 = count};
     epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &e);
     count++;
     under_way++;
     if (connect(fd, (struct sockaddr *)&to, sizeof to) < 0 && errno != EINPROGRESS)
         give_up(s);
-    return 1;
+}
+
+static int make_request(const struct plan *plan, char *request, int room) {
+    return snprintf(request, room,
+        "GET %s HTTP/1.1\r\nHost: %s:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n%s%s\r\n",
+        plan->path, host, port, plan->headers, *plan->headers ? "\r\n" : "");
 }
 
 static void connected(struct socket_ *s, int number) {
@@ -125,9 +140,13 @@ static void connected(struct socket_ *s, int number) {
     struct epoll_event e = {.events = EPOLLIN, .data.u32 = number};
     epoll_ctl(epoll_fd, EPOLL_CTL_MOD, s->fd, &e);
     s->state = SHAKING;
-    if (request_bytes == 0)
+    if (!*s->plan->path) {
         became_open(s);
-    else if (send(s->fd, request, request_bytes, MSG_NOSIGNAL) != request_bytes)
+        return;
+    }
+    char request[8192];
+    int length = make_request(s->plan, request, sizeof request);
+    if (send(s->fd, request, length, MSG_NOSIGNAL) != length)
         give_up(s);
 }
 
@@ -239,13 +258,6 @@ static int next_line(void) {
     }
 }
 
-static void make_request(const char *host, int port, const char *path, const char *headers) {
-    request_bytes = snprintf(request, sizeof request,
-        "GET %s HTTP/1.1\r\nHost: %s:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n%s%s\r\n",
-        path, host, port, headers, *headers ? "\r\n" : "");
-}
-
 static void unescape(char *text) {
     char *to = text;
     for (char *from = text; *from; from++, to++) {
@@ -256,25 +268,33 @@ static void unescape(char *text) {
     *to = 0;
 }
 
-static void open_sockets(const char *command) {
-    char host[64], path[sizeof line];
-    int port, wanted, group, at_once, plain, made = 0;
-    sscanf(command, "open %63s %d %d %d %d %d", host, &port, &wanted, &group, &at_once, &plain);
+static void add(const char *command) {
+    struct plan *plan = &plans[plan_count++];
+    sscanf(command, "add %d %d", &plan->count, &plan->group);
     next_line();
-    snprintf(path, sizeof path, "%s", line);
+    plan->path = strdup(line);
     next_line();
     unescape(line);
-    make_request(host, port, path, line);
-    if (plain)
-        request_bytes = 0;
+    plan->headers = strdup(line);
+}
+
+static void open_sockets(const char *command) {
+    int at_once, made = 0;
+    sscanf(command, "open %63s %d %d", host, &port, &at_once);
     failed = 0;
-    while (made < wanted || under_way > 0) {
-        while (made < wanted && under_way < at_once) {
-            made++;
-            dial(host, port, group);
+    for (int i = 0; i < plan_count; i++)
+        for (int n = 0; n < plans[i].count; n++, made++) {
+            while (under_way >= at_once)
+                turn(1000);
+            dial(&plans[i]);
         }
+    while (under_way > 0)
         turn(1000);
+    for (int i = 0; i < plan_count; i++) {
+        free(plans[i].path);
+        free(plans[i].headers);
     }
+    plan_count = 0;
     printf("opened %d %d\n", made, failed);
 }
 
@@ -379,6 +399,7 @@ int main(void) {
     epoll_fd = epoll_create1(0);
     while (next_line()) {
         if (!strncmp(line, "expect", 6)) expect(line);
+        else if (!strncmp(line, "add", 3)) add(line);
         else if (!strncmp(line, "open", 4)) open_sockets(line);
         else if (!strncmp(line, "wait", 4)) wait_all(line);
         else if (!strncmp(line, "settle", 6)) settle(line);
