@@ -69,6 +69,8 @@ class Hall:
     ) -> None:
         self.hub_id = hub_id
         self.spectators: set[LobbySpectator] = set()
+        self._arriving: set[LobbySpectator] = set()
+        self._since: dict[object, list[Message]] = {}  # what was heard during each read
         self._agents: dict[AgentId, set[AgentSocket]] = {}
         self._lobby = lobby
         self._tables = tables
@@ -118,6 +120,16 @@ class Hall:
             except StoreUnavailable:
                 continue
 
+    def arrive(self, spectator: LobbySpectator) -> None:
+        """Send a new spectator an overview of the lobby, and then all that follows it."""
+        self._arriving.add(spectator)
+        self.show(spectator)
+
+    def depart(self, spectator: LobbySpectator) -> None:
+        """Send a spectator nothing more."""
+        self._arriving.discard(spectator)
+        self.spectators.discard(spectator)
+
     def show(self, spectator: LobbySpectator) -> None:
         """Send one spectator an overview of the lobby."""
         self._start(self._show([spectator]))
@@ -166,6 +178,8 @@ class Hall:
     def _tell_spectators(self, message: Message) -> None:
         for spectator in self.spectators:
             spectator.send(message)
+        for heard in self._since.values():
+            heard.append(message)
 
     def _tell_broke(self, notice: Broke) -> None:
         refusal = Error(
@@ -185,9 +199,17 @@ class Hall:
         task.add_done_callback(self._tasks.discard)
 
     async def _show(self, spectators: Iterable[LobbySpectator]) -> None:
+        """Send an overview, and again what was heard while it was read: it may not be in there."""
+        reading = object()
+        heard = self._since[reading] = []
         overview = await self._insist(self.overview)
+        del self._since[reading]
         for spectator in spectators:
-            spectator.send(overview)
+            for message in (overview, *heard):
+                spectator.send(message)
+            if spectator in self._arriving:
+                self._arriving.discard(spectator)
+                self.spectators.add(spectator)
 
     async def _catch_up(self) -> None:
         """Find out what the lobby may have said while its channel was not heard."""
@@ -197,7 +219,7 @@ class Hall:
             for socket in self._agents.get(agent_id, ()):
                 if match_id is not None:
                     socket.seat(match_id)
-        await self._show(self.spectators)
+        await self._show(list(self.spectators))
 
     async def _insist(self, ask: Callable[[], Awaitable[T]]) -> T:
         while True:

@@ -61,12 +61,11 @@ class Spectator:
 
     async def watch_lobby(self) -> None:
         """Stream the lobby until the connection ends."""
-        self._hall.spectators.add(self)
+        self._hall.arrive(self)
         try:
-            self._hall.show(self)
             await self._listen()
         finally:
-            self._hall.spectators.discard(self)
+            self._hall.depart(self)
 
     async def drain(self, retry_ms: int) -> None:
         """Say bye: the hub is stopping."""

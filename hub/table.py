@@ -87,6 +87,8 @@ class Table:
 
     def resize(self, size: CrowdSize) -> None:
         """Note how many sockets watch on all hubs, and pass it on."""
+        if self.spectators == size.spectators:
+            return
         self.spectators = size.spectators
         message = CrowdMessage(match_id=self.match_id, spectators=size.spectators)
         self._publish(Batch.of(message))
@@ -110,6 +112,8 @@ class Table:
                 self._metrics.skipped.inc(outbox.skipped)
                 outbox.skipped = 0
                 outbox.flush()
+                if self.finished:
+                    say_goodbye(outbox)
 
         self.crowd.tell(outbox, show)
 
@@ -128,5 +132,6 @@ class Table:
 
 
 def say_goodbye(outbox: Outbox) -> None:
-    """End a spectator's stream: its match has finished."""
-    outbox.close(CloseCode.ENDED, "the match has ended", reconnect=False)
+    """End a spectator's stream: its match has finished. One that is behind is shown that first."""
+    if not outbox.behind:
+        outbox.close(CloseCode.ENDED, "the match has ended", reconnect=False)

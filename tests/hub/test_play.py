@@ -392,7 +392,7 @@ async def test_resuming_while_the_match_runs_loses_nothing(make_hub: MakeHub) ->
         resumed: list[list[Map]] = []
         while not playing.done():
             async with play(other_hub, agent_id, query=query) as again:
-                await again.after(len(resumed) * 7, "roll", "match_finished")
+                await again.after(party.sockets[0].events[-1]["seq"] - 1)
                 resumed.append(again.events)
         log = await playing
         assert all(heard == log[: len(heard)] for heard in resumed)
