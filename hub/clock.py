@@ -61,7 +61,7 @@ class Clock:
         """Do all that is due; the seconds until something may be due again."""
         slots = self._tables.slots
         attended = await asyncio.gather(*(self._referee.attend(slot) for slot in slots))
-        self._metrics.auto_placements.inc(sum(each.placed for each in attended))
+        self._metrics.auto_placements += sum(each.placed for each in attended)
         for match_ids in await asyncio.gather(*(self._tables.unbooked(slot) for slot in slots)):
             await asyncio.gather(*(self.book(match_id) for match_id in match_ids))
         if any(each.placed for each in attended):
@@ -86,7 +86,7 @@ class Clock:
         paid_fee = match.winner_seat is not None
         fee_hp = platform_fee(match.pot_hp, match.platform_fee_bps) if paid_fee else 0
         if await self._lobby.book(row(match, finished_at=finished.ts), results, fee_hp):
-            self._metrics.matches_finished.labels(finished.finish_reason).inc()
+            self._metrics.matches_finished[finished.finish_reason] += 1
             _log.info("match_finished", match_id=match_id, winner_seat=match.winner_seat)
             self._matchmaker.wake()  # some of its agents may have joined again
         await self._tables.mark_booked(match_id)

@@ -132,7 +132,7 @@ class Crowd:
             made += upto - current.at
             current.at = upto
             if upto == len(current.outboxes):
-                self._pacer.metrics.deliveries.inc(current.count * upto)
+                self._pacer.metrics.deliveries += current.count * upto
                 self._passes.popleft()
         return made
 

@@ -1,32 +1,65 @@
-"""Define what a hub counts, and serve it to Prometheus."""
+"""Count what a hub does, and serve the counts to Prometheus.
 
-from collections.abc import Sequence
+A count is a plain number, or a dict of them by label value: adding to one is on the way of each
+event, so it must cost next to nothing.
+"""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 
-class Metrics:
-    """One hub's counts, in a registry of their own; the texts are what Prometheus shows."""
+class Metrics(Collector):
+    """One hub's counts, in a registry of their own."""
 
     def __init__(self) -> None:
+        self.sockets: Counter[str] = Counter()  # open ones, by role
+        self.store_up = False
+        self.moves: Counter[str] = Counter()  # by result
+        self.errors: Counter[str] = Counter()  # by code
+        self.matches_finished: Counter[str] = Counter()  # by reason
+        self.auto_placements = 0
+        self.events = 0
+        self.deliveries = 0
+        self.skipped = 0
+        self.store_round_trips: Callable[[], int] = int  # asked when the counts are shown
         self.registry = CollectorRegistry()
-        self.sockets = self._gauge("sockets", "Open WebSockets", ["role"])
-        self.store_up = self._gauge("store_up", "Whether the shared store answers: 1 or 0")
-        self.moves = self._counter("moves", "Agents' actions, by how they ended", ["result"])
-        self.auto_placements = self._counter("auto_placements", "Placements made at deadlines")
-        self.events = self._counter("events", "Match events heard from the store")
-        self.deliveries = self._counter("deliveries", "Events written to sockets")
-        self.skipped = self._counter("skipped", "Events that slow spectators were spared")
-        self.errors = self._counter("errors", "Error replies to agents", ["code"])
-        self.matches_finished = self._counter("matches_finished", "Matches finished", ["reason"])
-        self.store_round_trips = self._counter("store_round_trips", "Requests to the shared store")
+        self.registry.register(self)
 
-    def _gauge(self, name: str, text: str, labels: Sequence[str] = ()) -> Gauge:
-        return Gauge(f"vegas_{name}", text, labels, registry=self.registry)
+    def collect(self) -> Iterator[Metric]:
+        """Show the counts as they are now; the texts are what Prometheus shows."""
+        yield _gauge("sockets", "Open WebSockets", self.sockets, "role")
+        yield _gauge("store_up", "Whether the shared store answers: 1 or 0", self.store_up)
+        yield _counter("moves", "Agents' actions, by how they ended", self.moves, "result")
+        yield _counter("errors", "Error replies to agents", self.errors, "code")
+        yield _counter("matches_finished", "Matches finished", self.matches_finished, "reason")
+        yield _counter("auto_placements", "Placements made at deadlines", self.auto_placements)
+        yield _counter("events", "Match events heard from the store", self.events)
+        yield _counter("deliveries", "Events written to sockets", self.deliveries)
+        yield _counter("skipped", "Events that slow spectators were spared", self.skipped)
+        trips = self.store_round_trips()
+        yield _counter("store_round_trips", "Requests to the shared store", trips)
 
-    def _counter(self, name: str, text: str, labels: Sequence[str] = ()) -> Counter:
-        """Make a counter; the client library adds _total to its name."""
-        return Counter(f"vegas_{name}", text, labels, registry=self.registry)
+
+def _gauge(name: str, text: str, value: int | Counter[str], label: str = "") -> Metric:
+    return _filled(GaugeMetricFamily(f"vegas_{name}", text, labels=[label] if label else []), value)
+
+
+def _counter(name: str, text: str, value: int | Counter[str], label: str = "") -> Metric:
+    """Make a counter; the client library adds _total to its name."""
+    return _filled(
+        CounterMetricFamily(f"vegas_{name}", text, labels=[label] if label else []), value
+    )
+
+
+def _filled(family: GaugeMetricFamily | CounterMetricFamily, value: int | Counter[str]) -> Metric:
+    by_label = dict(value) if isinstance(value, Counter) else {"": value}
+    for name, count in by_label.items():
+        family.add_metric([name] if name else [], count)
+    return family
 
 
 class MetricsServer:

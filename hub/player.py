@@ -224,6 +224,8 @@ class Player:
         try:
             self.send(await self._obey(command))
         except Refusal as refusal:
+            if isinstance(command, Action):
+                self._metrics.moves[refusal.code] += 1
             self._error(refusal.code, refusal.message, command.id)
         except StoreUnavailable as error:
             retry_ms = random.randint(*UNAVAILABLE_RETRY_MS)
@@ -245,6 +247,7 @@ class Player:
 
     async def _act(self, action: Action) -> Ack:
         placement = await self._referee.place(self.agent_id, action)
+        self._metrics.moves["replayed" if placement.replayed else "committed"] += 1
         return Ack(
             id=action.id,
             match_id=MatchId(action.match_id),
@@ -288,7 +291,7 @@ class Player:
     def _error(
         self, code: ErrorCode, message: str, id: str | None, retry_ms: int | None = None
     ) -> None:
-        self._metrics.errors.labels(code).inc()
+        self._metrics.errors[code] += 1
         self.send(Error(id=id, code=code, message=message, retry_ms=retry_ms))
 
     def _refuse_flood(self, wait_ms: int) -> None:

@@ -259,14 +259,13 @@ class Server:
             each.outbox.close(CloseCode.TRY_AGAIN_LATER, "the hub is full", retry_ms=retry_ms)
             await each.outbox.closed()
             return
-        count = self._metrics.sockets.labels(role)
         self._sockets.add(each)
         self._spare_collector()
-        count.inc()
+        self._metrics.sockets[role] += 1
         try:
             await work
         finally:
-            count.dec()
+            self._metrics.sockets[role] -= 1
             self._sockets.discard(each)
 
     def _spare_collector(self) -> None:

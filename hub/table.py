@@ -72,7 +72,7 @@ class Table:
         self.seq = update.seq
         self._public = update.public
         self._match = None
-        self._metrics.events.inc(len(update.events))
+        self._metrics.events += len(update.events)
         self._publish(Batch(update.events))
         if message_type(update.events[-1]) == "match_finished":
             self._finish()
@@ -109,7 +109,7 @@ class Table:
             if outbox.behind:
                 outbox.resume()
                 outbox.send(replace(snapshot, skipped=outbox.skipped))
-                self._metrics.skipped.inc(outbox.skipped)
+                self._metrics.skipped += outbox.skipped
                 outbox.skipped = 0
                 outbox.flush()
                 if self.finished:
@@ -120,7 +120,7 @@ class Table:
     def _publish(self, batch: Batch) -> None:
         for agent in self._agents:
             agent.deliver(batch)
-        self._metrics.deliveries.inc(len(batch) * len(self._agents))
+        self._metrics.deliveries += len(batch) * len(self._agents)
         self.crowd.publish(batch)
 
     def _finish(self) -> None:

@@ -80,8 +80,7 @@ class Link:
         self._pool: Any = ConnectionPool.from_url(
             url,
             retry=Retry(NoBackoff(), 0),  # a repeat is the caller's to decide: see StoreUnavailable
-            socket_timeout=answer_seconds,
-            socket_connect_timeout=answer_seconds,
+            socket_timeout=None,  # _send limits the time of everything at once, and cheaper
             protocol=2,
         )
         self._idle: list[Any] = []  # connections that no lane uses now
@@ -130,9 +129,9 @@ class Link:
     async def _send(self, calls: list[_Call]) -> None:
         connection = self._idle.pop() if self._idle else self._pool.make_connection()
         try:
-            if not connection.is_connected:
-                await connection.connect()
             async with asyncio.timeout(self._answer_seconds):
+                if not connection.is_connected:
+                    await connection.connect()
                 replies = await self._exchange(connection, [call.command for call in calls])
                 await self._reload(connection, calls, replies)
         except Exception as error:  # whatever it is, no caller may wait for ever

@@ -7,14 +7,14 @@ from hub.metrics import Metrics, MetricsServer
 
 def test_each_hub_counts_for_itself() -> None:
     one, other = Metrics(), Metrics()
-    one.events.inc(3)
+    one.events += 3
     assert one.registry.get_sample_value("vegas_events_total") == 3
     assert other.registry.get_sample_value("vegas_events_total") == 0
 
 
 def test_counts_are_served_until_closed() -> None:
     metrics = Metrics()
-    metrics.moves.labels("committed").inc()
+    metrics.moves["committed"] += 1
     server = MetricsServer(metrics, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.port}/metrics"
     with urlopen(url) as answer:
