@@ -16,8 +16,20 @@ export class AgentPage {
     this.title = h("bdi", { class: "name" }, agentId);
     this.cards = h("ul", { class: "cards is-finished" });
     this.note = h("p", { class: "empty", role: "status" }, "Looking…");
-    this.more = h("button", { type: "button", class: "secondary", hidden: true, on: { click: () => this.#load() } }, "Show more");
-    root.replaceChildren(h("p", { class: "eyebrow" }, "Agent"), h("h1", {}, this.title), h("code", { class: "soft" }, agentId), h("h2", {}, "Matches"), this.cards, this.note, this.more);
+    this.more = h(
+      "button",
+      { type: "button", class: "secondary", hidden: true, on: { click: () => this.#load() } },
+      "Show more",
+    );
+    root.replaceChildren(
+      h("p", { class: "eyebrow" }, "Agent"),
+      h("h1", {}, this.title),
+      h("code", { class: "soft" }, agentId),
+      h("h2", {}, "Matches"),
+      this.cards,
+      this.note,
+      this.more,
+    );
     this.#load();
   }
 
@@ -26,14 +38,20 @@ export class AgentPage {
   async #load() {
     try {
       const before = this.next ? `&before=${this.next}` : "";
-      const page = await fetchJson(`api/matches?agent=${encodeURIComponent(this.agentId)}&limit=${PAGE}${before}`);
-      const mine = page.matches.filter((row) => row.players.some((player) => player.agent_id === this.agentId));
+      const page = await fetchJson(
+        `api/matches?agent=${encodeURIComponent(this.agentId)}&limit=${PAGE}${before}`,
+      );
+      const mine = page.matches.filter((row) =>
+        row.players.some((player) => player.agent_id === this.agentId),
+      );
       this.next = page.next;
       this.more.hidden = page.next === null;
       this.cards.append(...mine.map((row) => h("li", {}, matchCard(row))));
       this.note.hidden = this.cards.children.length > 0;
       this.note.textContent = "No match of this agent is kept.";
-      const player = mine.flatMap((row) => row.players).find((each) => each.agent_id === this.agentId);
+      const player = mine
+        .flatMap((row) => row.players)
+        .find((each) => each.agent_id === this.agentId);
       if (player) this.title.textContent = player.name;
     } catch (error) {
       this.note.textContent = `The matches can't be read: ${error.message}`;

@@ -24,8 +24,16 @@ export function drawCasino(casino, players, phase) {
       h("h3", {}, h("span", { class: "casino-word" }, "Casino "), casino.number),
       h("span", { class: "casino-total", title: "on the table here" }, money(total)),
     ),
-    h("div", { class: "notes", role: "img", "aria-label": spokenNotes(casino) }, drawNotes(outcome, phase)),
-    h("ul", { class: "lanes" }, players.map((player) => lane(player, outcome, phase))),
+    h(
+      "div",
+      { class: "notes", role: "img", "aria-label": spokenNotes(casino) },
+      drawNotes(outcome, phase),
+    ),
+    h(
+      "ul",
+      { class: "lanes" },
+      players.map((player) => lane(player, outcome, phase)),
+    ),
   ];
 }
 
@@ -53,7 +61,11 @@ function lane(player, { number, dice: counts, cancelled, awards }, phase) {
     mark(player.seat),
     h("span", { class: "lane-name" }, name(player)),
     h("span", { class: "lane-dice" }, dice(number, here)),
-    h("span", { class: "lane-count" }, here ? [here, h("span", { class: "hidden" }, " dice")] : null),
+    h(
+      "span",
+      { class: "lane-count" },
+      here ? [here, h("span", { class: "hidden" }, " dice")] : null,
+    ),
     h("span", { class: "verdict" }, here ? verdict(isTied, award, phase) : null),
   );
 }

@@ -30,7 +30,11 @@ export function drawChart(players, settled, rounds) {
     { class: "chart" },
     s(
       "svg",
-      { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": spokenChart(players, totals) },
+      {
+        viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+        role: "img",
+        "aria-label": spokenChart(players, totals),
+      },
       gridLines(top, step, y),
       roundLabels(rounds, x),
       players.map((player) => line(player.seat, totals, x, y)),
@@ -73,7 +77,11 @@ function point(seat, cx, cy) {
 
 function spokenChart(players, totals) {
   const rows = players.map(
-    (player) => `seat ${player.seat + 1}: ${totals.slice(1).map((each) => money(each[player.seat])).join(", ")}`,
+    (player) =>
+      `seat ${player.seat + 1}: ${totals
+        .slice(1)
+        .map((each) => money(each[player.seat]))
+        .join(", ")}`,
   );
   return `Money after each round. ${rows.join(". ")}`;
 }

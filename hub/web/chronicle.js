@@ -68,7 +68,11 @@ export class Chronicle {
     return h(
       "li",
       { class: `event is-${event.type}` },
-      h("a", { class: "moment", href: this.#link(event.seq), title: "Go to this moment" }, event.seq),
+      h(
+        "a",
+        { class: "moment", href: this.#link(event.seq), title: "Go to this moment" },
+        event.seq,
+      ),
       h("span", { class: "event-text" }, tell(event, this.players)),
     );
   }

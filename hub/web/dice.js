@@ -9,11 +9,36 @@ const HIGH = 18;
 /** Where the pips of each face are. */
 const PIPS = {
   1: [[MID, MID]],
-  2: [[LOW, HIGH], [HIGH, LOW]],
-  3: [[LOW, HIGH], [MID, MID], [HIGH, LOW]],
-  4: [[LOW, LOW], [LOW, HIGH], [HIGH, LOW], [HIGH, HIGH]],
-  5: [[LOW, LOW], [LOW, HIGH], [MID, MID], [HIGH, LOW], [HIGH, HIGH]],
-  6: [[LOW, LOW], [LOW, MID], [LOW, HIGH], [HIGH, LOW], [HIGH, MID], [HIGH, HIGH]],
+  2: [
+    [LOW, HIGH],
+    [HIGH, LOW],
+  ],
+  3: [
+    [LOW, HIGH],
+    [MID, MID],
+    [HIGH, LOW],
+  ],
+  4: [
+    [LOW, LOW],
+    [LOW, HIGH],
+    [HIGH, LOW],
+    [HIGH, HIGH],
+  ],
+  5: [
+    [LOW, LOW],
+    [LOW, HIGH],
+    [MID, MID],
+    [HIGH, LOW],
+    [HIGH, HIGH],
+  ],
+  6: [
+    [LOW, LOW],
+    [LOW, MID],
+    [LOW, HIGH],
+    [HIGH, LOW],
+    [HIGH, MID],
+    [HIGH, HIGH],
+  ],
 };
 
 /**

@@ -7,7 +7,7 @@ const SVG = "http://www.w3.org/2000/svg";
  * @param {string} tag
  * @param {Object<string, any>} [attributes]
  * @param {...any} children strings, numbers, nodes, arrays of them; null and false are left out
- * @returns {HTMLElement}
+ * @returns {any} an HTMLElement; which one depends on the tag
  */
 export function h(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);

@@ -1,4 +1,7 @@
-/** Make dice, notes and seats from a secret seed and public entropy. Source: RULES.md, Randomness. */
+/**
+ * Make dice, notes and seats from a secret seed and public entropy.
+ * Source: RULES.md, Randomness.
+ */
 
 import { BANKNOTES, CASINOS } from "./rules.js";
 
@@ -43,7 +46,7 @@ export function nextEntropy(entropy, { turn, seat, face, nonce }) {
 
 /** All that one match's secret seed decides. */
 export class Fairness {
-  /** @param {Uint8Array} seed */
+  /** @param {BufferSource} seed */
   static async of(seed) {
     const algorithm = { name: "HMAC", hash: "SHA-256" };
     return new Fairness(await crypto.subtle.importKey("raw", seed, algorithm, false, ["sign"]));
@@ -80,7 +83,7 @@ export class Fairness {
 
   #stream(entropy, label) {
     let block = 0;
-    let bytes = [];
+    let bytes = new Uint8Array();
     let next = 0;
     return async () => {
       if (next === bytes.length) {

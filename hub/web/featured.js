@@ -30,7 +30,8 @@ export class FeaturedTable {
    * @param {{match_id: string, spectators: number, round: number}[]} live newest first
    */
   choose(live) {
-    const stays = this.matchId && (live.some((row) => row.match_id === this.matchId) || this.lingers);
+    const stays =
+      this.matchId && (live.some((row) => row.match_id === this.matchId) || this.lingers);
     if (stays) return;
     const liveliest = [...live].sort((a, b) => b.spectators - a.spectators)[0];
     if (liveliest) this.#open(liveliest.match_id);
@@ -52,9 +53,13 @@ export class FeaturedTable {
     this.log = new MatchLog(matchId, (events) => this.#grow(events));
     this.playback = new Playback(this.log.frames, (index, animate) => this.#show(index, animate));
     const path = () => `watch/${encodeURIComponent(matchId)}?after=${this.log.seq}`;
-    this.stream = new Stream(path, (message) => this.log.take(message), ({ state }) => {
-      if (state === "open") this.clock.opened();
-    });
+    this.stream = new Stream(
+      path,
+      (message) => this.log.take(message),
+      ({ state }) => {
+        if (state === "open") this.clock.opened();
+      },
+    );
   }
 
   #grow(events) {

@@ -29,7 +29,8 @@ export function framesOf(last, event) {
   if (!isKnown(event)) return [];
   const before = last?.state ?? null;
   const state = applyEvent(before, event);
-  if (event.type === "round_settled") return [...payouts(before, event), settled(event, state, event.casinos)];
+  if (event.type === "round_settled")
+    return [...payouts(before, event), settled(event, state, event.casinos)];
   if (event.type === "match_finished" && last) return [settled(event, state, last.casinos)];
   return [{ event, state, casinos: null, paying: 0 }];
 }

@@ -16,8 +16,9 @@ const FINISHED_SHOWN = 24;
 const ROUNDS = 4;
 
 const RULES_IN_SHORT =
-  "Four agents, eight dice each, six casinos. On your turn you roll all you have left and place every die of one face on that casino. " +
-  "When all dice are down, most dice take the biggest note, but equal counts cancel each other out. Most money after four rounds wins.";
+  "Four agents, eight dice each, six casinos. On your turn you roll all you have left and place " +
+  "every die of one face on that casino. When all dice are down, most dice take the biggest " +
+  "note, but equal counts cancel each other out. Most money after four rounds wins.";
 
 /** @typedef {{match_id: string, status: string, round: number, turn: number, players: any[],
  *   entry_fee_hp: number, started_at: number, finished_at: number|null,
@@ -32,7 +33,11 @@ export class LobbyPage {
     this.featured = new FeaturedTable();
     this.notice = new ConnectionNotice(() => this.stream.renew());
     this.#lay(root);
-    this.stream = new Stream(() => "watch", (message) => this.#hear(message), (status) => this.notice.show(status));
+    this.stream = new Stream(
+      () => "watch",
+      (message) => this.#hear(message),
+      (status) => this.notice.show(status),
+    );
     this.timer = setInterval(() => document.hidden || this.#poll(), POLL_MS);
     this.onVisible = () => document.hidden || this.#poll();
     document.addEventListener("visibilitychange", this.onVisible);
@@ -59,8 +64,18 @@ export class LobbyPage {
       h("p", { class: "lede" }, RULES_IN_SHORT),
       this.empty,
       this.featured.element,
-      h("section", { "aria-label": "Live tables" }, (this.liveTitle = h("h2", { hidden: true }, "Live tables")), this.live),
-      h("section", { "aria-label": "Finished matches" }, (this.finishedTitle = h("h2", { hidden: true }, "Just finished")), this.finished),
+      h(
+        "section",
+        { "aria-label": "Live tables" },
+        (this.liveTitle = h("h2", { hidden: true }, "Live tables")),
+        this.live,
+      ),
+      h(
+        "section",
+        { "aria-label": "Finished matches" },
+        (this.finishedTitle = h("h2", { hidden: true }, "Just finished")),
+        this.finished,
+      ),
     );
   }
 
@@ -98,8 +113,12 @@ export class LobbyPage {
 
   #draw() {
     const all = [...this.rows.values()];
-    const live = all.filter((row) => row.status === "playing").sort((a, b) => b.started_at - a.started_at);
-    const finished = all.filter((row) => row.status === "finished").sort((a, b) => b.finished_at - a.finished_at);
+    const live = all
+      .filter((row) => row.status === "playing")
+      .sort((a, b) => b.started_at - a.started_at);
+    const finished = all
+      .filter((row) => row.status === "finished")
+      .sort((a, b) => b.finished_at - a.finished_at);
     for (const row of finished.splice(FINISHED_SHOWN)) this.rows.delete(row.match_id);
     redraw(this.count, [live.length, this.waiting], () => counts(live.length, this.waiting));
     this.empty.hidden = live.length > 0 || !this.heard;
@@ -126,7 +145,9 @@ function update(list, rows, draw) {
     redraw(item, [row, row.finished_at ? ago(row.finished_at) : ""], () => draw(row));
     return item;
   });
-  const isSame = items.length === list.children.length && items.every((item, index) => item === list.children[index]);
+  const isSame =
+    items.length === list.children.length &&
+    items.every((item, index) => item === list.children[index]);
   if (!isSame) list.replaceChildren(...items);
 }
 
@@ -136,21 +157,45 @@ export function matchCard(row) {
 }
 
 function liveCard(row) {
-  const dots = Array.from({ length: ROUNDS }, (_, index) => h("i", { class: index < row.round ? "is-done" : "" }));
+  const dots = Array.from({ length: ROUNDS }, (_, index) =>
+    h("i", { class: index < row.round ? "is-done" : "" }),
+  );
   return card(
     row,
-    h("span", { class: "card-head" }, h("span", { class: "pill is-live" }, `Round ${row.round}`), h("span", { class: "round-dots", "aria-hidden": "true" }, dots), h("span", { class: "soft" }, `turn ${row.turn}`)),
+    h(
+      "span",
+      { class: "card-head" },
+      h("span", { class: "pill is-live" }, `Round ${row.round}`),
+      h("span", { class: "round-dots", "aria-hidden": "true" }, dots),
+      h("span", { class: "soft" }, `turn ${row.turn}`),
+    ),
     players(row),
-    h("span", { class: "card-foot" }, h("code", {}, shortId(row.match_id)), h("span", {}, row.spectators ? `${row.spectators} watching` : ""), h("span", {}, fee(row))),
+    h(
+      "span",
+      { class: "card-foot" },
+      h("code", {}, shortId(row.match_id)),
+      h("span", {}, row.spectators ? `${row.spectators} watching` : ""),
+      h("span", {}, fee(row)),
+    ),
   );
 }
 
 function finishedCard(row) {
   return card(
     row,
-    h("span", { class: "card-head" }, h("span", { class: "pill" }, "Final"), h("span", { class: "soft" }, row.finished_at ? ago(row.finished_at) : "")),
+    h(
+      "span",
+      { class: "card-head" },
+      h("span", { class: "pill" }, "Final"),
+      h("span", { class: "soft" }, row.finished_at ? ago(row.finished_at) : ""),
+    ),
     players(row),
-    h("span", { class: "card-foot" }, h("code", {}, shortId(row.match_id)), h("span", {}, fee(row))),
+    h(
+      "span",
+      { class: "card-foot" },
+      h("code", {}, shortId(row.match_id)),
+      h("span", {}, fee(row)),
+    ),
   );
 }
 
@@ -172,7 +217,9 @@ function players(row) {
     order.map((player, place) =>
       h(
         "span",
-        { class: `card-player seat-${player.seat} ${isFirst(row, player, place) ? "is-first" : ""}` },
+        {
+          class: `card-player seat-${player.seat} ${isFirst(row, player, place) ? "is-first" : ""}`,
+        },
         mark(player.seat),
         name(player),
         h("span", { class: "card-money" }, money(player.money)),
@@ -183,16 +230,26 @@ function players(row) {
 }
 
 function isFirst(row, player, place) {
-  return row.status === "finished" ? player.seat === row.winner_seat : place === 0 && player.money > 0;
+  return row.status === "finished"
+    ? player.seat === row.winner_seat
+    : place === 0 && player.money > 0;
 }
 
 function emptyState() {
   return h(
     "section",
     { class: "panel blank" },
-    h("p", {}, [1, 2, 3, 4, 5, 6].map((face) => die(face, "sign"))),
+    h(
+      "p",
+      {},
+      [1, 2, 3, 4, 5, 6].map((face) => die(face, "sign")),
+    ),
     h("h2", {}, "The tables are open. Nobody is playing yet."),
-    h("p", {}, "Four agents make a match. To fill a table with bots of the house, start the hub with"),
+    h(
+      "p",
+      {},
+      "Four agents make a match. To fill a table with bots of the house, start the hub with",
+    ),
     h("pre", {}, "scripts/run --house-bots 4"),
     h("p", {}, "or connect your own to /play. This page shows a match the moment it starts."),
   );

@@ -18,6 +18,8 @@ export class MatchLog {
     /** @type {import("./types.js").Frame[]} */
     this.frames = [];
     this.early = new Map();
+    this.closed = false;
+    this.refilling = false;
   }
 
   /** The number of the newest event that is here without a gap. */

@@ -39,7 +39,11 @@ export class MatchPage {
     this.notice = new ConnectionNotice(() => this.stream.renew());
     this.#lay(root);
     const path = () => `watch/${encodeURIComponent(matchId)}?after=${this.log.seq}`;
-    this.stream = new Stream(path, (message) => this.#hear(message), (status) => this.#connected(status));
+    this.stream = new Stream(
+      path,
+      (message) => this.#hear(message),
+      (status) => this.#connected(status),
+    );
     this.timer = setInterval(() => this.#tick(), TICK_MS);
     this.onKey = (event) => this.#key(event);
     document.addEventListener("keydown", this.onKey);
@@ -73,8 +77,20 @@ export class MatchPage {
       sidePanel("Table talk", "talk-panel", this.chronicle.talk.element),
       sidePanel("Events", "events-panel", this.chronicle.events.element),
     );
-    this.body = h("div", { class: "match is-loading" }, h("div", { class: "play" }, this.table.felt, this.timeline.element), side);
-    root.replaceChildren(this.notice.element, this.head, this.body, this.summary, this.verifySlot, this.spoken);
+    this.body = h(
+      "div",
+      { class: "match is-loading" },
+      h("div", { class: "play" }, this.table.felt, this.timeline.element),
+      side,
+    );
+    root.replaceChildren(
+      this.notice.element,
+      this.head,
+      this.body,
+      this.summary,
+      this.verifySlot,
+      this.spoken,
+    );
   }
 
   // ---- What the hub says
@@ -97,7 +113,13 @@ export class MatchPage {
     this.close();
     this.notice.element.hidden = true;
     this.body.replaceChildren(
-      h("div", { class: "panel blank" }, h("h1", {}, "There is no such match"), h("p", {}, "It may have been played too long ago to be kept, or the link is not whole."), h("a", { class: "primary", href: "#/" }, "See what is being played")),
+      h(
+        "div",
+        { class: "panel blank" },
+        h("h1", {}, "There is no such match"),
+        h("p", {}, "It may have been played too long ago to be kept, or the link is not whole."),
+        h("a", { class: "primary", href: "#/" }, "See what is being played"),
+      ),
     );
     this.body.className = "";
   }
@@ -174,12 +196,26 @@ export class MatchPage {
 
   #drawHead(state) {
     const isOver = Boolean(this.log.finish);
-    const rounds = Array.from({ length: state.rounds }, (_, i) => h("i", { class: i < state.round ? "is-done" : "" }));
+    const rounds = Array.from({ length: state.rounds }, (_, i) =>
+      h("i", { class: i < state.round ? "is-done" : "" }),
+    );
     redraw(this.head, [state.round, state.turn, isOver], () => [
       h("h1", {}, "Table ", h("code", { title: this.matchId }, shortId(this.matchId))),
       h("span", { class: `pill ${isOver ? "" : "is-live"}` }, isOver ? "Final" : "Live"),
-      h("p", { class: "progress" }, h("span", { class: "round-dots", "aria-hidden": "true" }, rounds), `Round ${state.round} of ${state.rounds}`, h("span", { class: "soft" }, ` · turn ${state.turn} · pot ${state.pot_hp} HP`)),
-      isOver ? h("button", { class: "primary verify-button", type: "button", on: { click: () => this.#verify() } }, "Verify") : null,
+      h(
+        "p",
+        { class: "progress" },
+        h("span", { class: "round-dots", "aria-hidden": "true" }, rounds),
+        `Round ${state.round} of ${state.rounds}`,
+        h("span", { class: "soft" }, ` · turn ${state.turn} · pot ${state.pot_hp} HP`),
+      ),
+      isOver
+        ? h(
+            "button",
+            { class: "primary verify-button", type: "button", on: { click: () => this.#verify() } },
+            "Verify",
+          )
+        : null,
     ]);
   }
 
@@ -204,7 +240,8 @@ export class MatchPage {
     const now = this.clock.now();
     this.table.tick(now);
     const deadline = this.log.frames.at(-1)?.state.deadline;
-    const isSilent = deadline && now > deadline + SILENCE_MS && Date.now() - this.heardAt > SILENCE_MS;
+    const isSilent =
+      deadline && now > deadline + SILENCE_MS && Date.now() - this.heardAt > SILENCE_MS;
     if (isSilent) {
       this.heardAt = Date.now();
       this.stream.renew();
@@ -212,7 +249,8 @@ export class MatchPage {
   }
 
   #key(event) {
-    const isFree = event.target === document.body || event.target.closest?.("main") === event.target;
+    const isFree =
+      event.target === document.body || event.target.closest?.("main") === event.target;
     if (!isFree || event.ctrlKey || event.metaKey || event.altKey) return;
     const actions = {
       " ": () => this.timeline.toggle(),

@@ -60,7 +60,11 @@ export function flyTo(element, target, { delay = 0, duration = 900 } = {}) {
     { transform: "translateY(-10px) scale(1.15)", opacity: 1, offset: 0.25 },
     { transform: `translate(${x}px, ${y}px) scale(.45)`, opacity: 0.2 },
   ];
-  const flight = ghost.animate(frames, { ...paced(duration, delay), easing: "ease-in-out", fill: "both" });
+  const flight = ghost.animate(frames, {
+    ...paced(duration, delay),
+    easing: "ease-in-out",
+    fill: "both",
+  });
   flight.finished.finally(() => ghost.remove());
 }
 

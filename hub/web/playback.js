@@ -32,7 +32,10 @@ export class Playback {
 
   /** Hear that frames were added. */
   grown() {
-    if (this.mode === "live" && (this.index < 0 || (document.hidden && this.behind > HIDDEN_BACKLOG)))
+    if (
+      this.mode === "live" &&
+      (this.index < 0 || (document.hidden && this.behind > HIDDEN_BACKLOG))
+    )
       this.#show(this.last, false);
     else if (this.mode === "paused") this.onShow(this.index, false);
     this.#schedule();
@@ -93,10 +96,13 @@ export class Playback {
       return;
     }
     const due = this.shownAt + stays(this.frames[this.index]) / this.pace;
-    this.timer = setTimeout(() => {
-      this.#show(this.index + 1, true);
-      this.#schedule();
-    }, Math.max(0, due - performance.now()));
+    this.timer = setTimeout(
+      () => {
+        this.#show(this.index + 1, true);
+        this.#schedule();
+      },
+      Math.max(0, due - performance.now()),
+    );
   }
 
   /** How much faster than normal frames follow each other: a crowded live table hurries. */

@@ -16,6 +16,9 @@ const NOTES = [
 export const BANKNOTES = NOTES.flatMap(([value, copies]) => Array(copies).fill(value));
 export const CASINOS = 6;
 
+/** RULES.md, Constants: what is the same in every match. */
+export const STANDARD = Object.freeze({ rounds: 4, dice: 8, casinos: CASINOS, fill_min: 50_000 });
+
 /** Order the seats for a round: each round starts one seat further on. */
 export function turnOrder(seats, round) {
   return Array.from({ length: seats }, (_, place) => (round - 1 + place) % seats);

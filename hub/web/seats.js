@@ -9,7 +9,11 @@ const MARKS = [
   { word: "triangle", shape: () => s("path", { d: "M10 2.5 18 17H2Z" }) },
   { word: "square", shape: () => s("rect", { x: 3.5, y: 3.5, width: 13, height: 13, rx: 1.5 }) },
   { word: "diamond", shape: () => s("path", { d: "M10 1.5 18 10l-8 8.5L2 10Z" }) },
-  { word: "star", shape: () => s("path", { d: "m10 1.5 2.6 5.6 6 .7-4.4 4.2 1.2 6-5.4-3-5.4 3 1.2-6L1.4 7.8l6-.7Z" }) },
+  {
+    word: "star",
+    shape: () =>
+      s("path", { d: "m10 1.5 2.6 5.6 6 .7-4.4 4.2 1.2 6-5.4-3-5.4 3 1.2-6L1.4 7.8l6-.7Z" }),
+  },
 ];
 
 /** Draw a seat's mark. */

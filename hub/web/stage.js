@@ -57,7 +57,12 @@ function roll(state, ring, isNew) {
     h(
       "div",
       { class: "rolled" },
-      h("p", { class: "headline" }, who(player), ` rolls ${count(state.roll.length, "die", "dice")}`),
+      h(
+        "p",
+        { class: "headline" },
+        who(player),
+        ` rolls ${count(state.roll.length, "die", "dice")}`,
+      ),
       h(
         "ul",
         { class: `groups ${isNew ? "is-new" : ""}`, "aria-label": "the roll" },
@@ -73,7 +78,12 @@ function group(face, rolled, seat) {
     "li",
     { class: "group", data: { face } },
     h("span", { class: "group-dice" }, dice(face, number, `seat-${seat}`)),
-    h("span", { class: "group-goal" }, h("span", { class: "hidden" }, `${count(number, "die", "dice")} `), `casino ${face}`),
+    h(
+      "span",
+      { class: "group-goal" },
+      h("span", { class: "hidden" }, `${count(number, "die", "dice")} `),
+      `casino ${face}`,
+    ),
   );
 }
 
@@ -86,7 +96,11 @@ function payout({ state, casinos, paying }) {
     h(
       "div",
       {},
-      h("p", { class: "headline" }, `Casino ${casino.number} ${casino.awards.length ? "pays" : "pays nobody"}`),
+      h(
+        "p",
+        { class: "headline" },
+        `Casino ${casino.number} ${casino.awards.length ? "pays" : "pays nobody"}`,
+      ),
       tellPayout(casino, state.players),
     ),
   );
@@ -105,7 +119,8 @@ function totals({ event, state }) {
 }
 
 function winner({ state }) {
-  if (state.winner_seat === null) return scene("Nobody played, so nobody wins. Every stake goes back.");
+  if (state.winner_seat === null)
+    return scene("Nobody played, so nobody wins. Every stake goes back.");
   const player = state.players[state.winner_seat];
   return h(
     "div",

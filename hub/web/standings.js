@@ -49,17 +49,16 @@ function row(player, place, order, best, state) {
 
 /** Draw the seats in their order with no more than their money, for screens with little room. */
 export function drawScores({ players, current_seat: acting }) {
-  const best = Math.max(...players.map((player) => player.money));
-  return players.map((player) =>
-    h(
-      "li",
-      {
-        class: `score seat-${player.seat}${player.seat === acting ? " is-acting" : ""}${best && player.money === best ? " is-first" : ""}`,
-        data: { seat: player.seat },
-      },
-      who(player),
-      h("span", { class: "score-money", data: { seat: player.seat } }, money(player.money)),
-    ),
+  const best = Math.max(1, ...players.map((player) => player.money));
+  return players.map((player) => score(player, player.seat === acting, player.money === best));
+}
+
+function score(player, acts, isFirst) {
+  return h(
+    "li",
+    { class: `score seat-${player.seat} ${acts ? "is-acting" : ""} ${isFirst ? "is-first" : ""}` },
+    who(player),
+    h("span", { class: "score-money", data: { seat: player.seat } }, money(player.money)),
   );
 }
 
@@ -77,7 +76,13 @@ function flags(player, acts, won) {
   return [
     acts ? h("span", { class: "flag" }, "to act") : null,
     won ? h("span", { class: "flag is-gold" }, "winner") : null,
-    player.away ? h("span", { class: "flag is-alert", title: "has not acted lately: its turns are short" }, "away") : null,
+    player.away
+      ? h(
+          "span",
+          { class: "flag is-alert", title: "has not acted lately: its turns are short" },
+          "away",
+        )
+      : null,
     player.connected ? null : h("span", { class: "flag is-alert" }, "offline"),
   ];
 }
@@ -86,8 +91,8 @@ function lead(player, place, order) {
   if (order.every(({ money: held }) => held === order[0].money)) return "level";
   if (place > 0) {
     const behind = order[0].money - player.money;
-    return behind ? `${money(behind)} behind` : "level with the leader";
+    return behind ? `${money(behind)} behind` : "level";
   }
   const ahead = player.money - order[1].money;
-  return ahead ? `leads by ${money(ahead)}` : "leads, level on money";
+  return ahead ? `leads by ${money(ahead)}` : "level";
 }

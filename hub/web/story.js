@@ -39,11 +39,12 @@ const TALES = {
 };
 
 /**
- * Tell how one casino was paid out, as nodes.
+ * Tell how one casino was paid out, as a list of nodes.
  * @param {import("./types.js").Settlement} casino
  * @param {Player[]} players
  */
 export function tellPayout(casino, players) {
+  /** @type {any[][]} */
   const lines = casino.awards.map(({ seat, bill }) => [
     who(players[seat]),
     ` takes `,
@@ -59,7 +60,11 @@ export function tellPayout(casino, players) {
   }
   const unpaid = casino.discarded.length;
   if (unpaid) lines.push([count(unpaid, "note"), " unclaimed: ", casino.discarded.map(chip)]);
-  return h("ul", { class: "payout" }, lines.map((line) => h("li", {}, line)));
+  return h(
+    "ul",
+    { class: "payout" },
+    lines.map((line) => h("li", {}, line)),
+  );
 }
 
 /**
@@ -76,17 +81,24 @@ export function speak({ event, state, casinos, paying }) {
       return `${seat(event.seat)} says: ${event.message}`;
     case "placed": {
       const what = count(event.count, "die", "dice");
-      return `${seat(event.seat)} places ${what} on casino ${event.face}${event.is_auto ? ", automatically" : ""}.`;
+      const how = event.is_auto ? ", automatically" : "";
+      return `${seat(event.seat)} places ${what} on casino ${event.face}${how}.`;
     }
     case "round_started":
       return `Round ${event.round} starts.`;
     case "round_settled":
-      return `After round ${event.round}: ${list(event.money.map((m, i) => `${seat(i)} ${money(m)}`))}.`;
+      return `After round ${event.round}: ${speakTotals(event.money, seat)}.`;
     case "match_finished":
-      return event.winner_seat === null ? "The match ends without a winner." : `${seat(event.winner_seat)} wins.`;
+      return event.winner_seat === null
+        ? "The match ends without a winner."
+        : `${seat(event.winner_seat)} wins.`;
     default:
       return "";
   }
+}
+
+function speakTotals(totals, seat) {
+  return list(totals.map((total, index) => `${seat(index)} ${money(total)}`));
 }
 
 function speakPayout(casino, seat) {

@@ -29,6 +29,7 @@ function panel(title, kind, ...content) {
   return h("section", { class: `panel summary-${kind}` }, h("h2", {}, title), content);
 }
 
+/** @param {any} finish */
 function resultTable({ summary, finish_reason: reason }, state) {
   const rows = ranked(summary.players);
   const length = duration(summary.finished_at - summary.started_at);
@@ -38,7 +39,12 @@ function resultTable({ summary, finish_reason: reason }, state) {
       { class: "lede" },
       reason === "no_actions"
         ? "No seat placed anything of its own, so every stake went back. "
-        : [who(summary.players[summary.winner_seat]), " won ", h("strong", {}, money(summary.players[summary.winner_seat].money)), ". "],
+        : [
+            who(summary.players[summary.winner_seat]),
+            " won ",
+            h("strong", {}, money(summary.players[summary.winner_seat].money)),
+            ". ",
+          ],
       `${count(summary.rounds.length, "round")} in ${length}; pot ${state.pot_hp} HP.`,
     ),
     h(
@@ -47,8 +53,20 @@ function resultTable({ summary, finish_reason: reason }, state) {
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, ["", "Agent", "Money", "HP", "Notes", "Balance", "Thinking", "Auto"].map(head))),
-        h("tbody", {}, rows.map((player, place) => resultRow(player, place, summary))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            ["", "Agent", "Money", "HP", "Notes", "Balance", "Thinking", "Auto"].map(head),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          rows.map((player, place) => resultRow(player, place, summary)),
+        ),
       ),
     ),
   ];
@@ -66,20 +84,37 @@ function resultRow(player, place, summary) {
     "tr",
     { class: player.seat === summary.winner_seat ? "is-winner" : "" },
     h("td", { class: "number" }, place + 1),
-    h("th", { scope: "row" }, h("a", { href: `#/agent/${encodeURIComponent(player.agent_id)}` }, who(player))),
+    h(
+      "th",
+      { scope: "row" },
+      h("a", { href: `#/agent/${encodeURIComponent(player.agent_id)}` }, who(player)),
+    ),
     h("td", { class: "number" }, money(player.money)),
-    h("td", { class: `number ${moved.movement > 0 ? "is-gain" : moved.movement < 0 ? "is-loss" : ""}` }, signed(moved.movement)),
+    h(
+      "td",
+      { class: `number ${moved.movement > 0 ? "is-gain" : moved.movement < 0 ? "is-loss" : ""}` },
+      signed(moved.movement),
+    ),
     h("td", { class: "number" }, player.bills_won),
     h("td", { class: "number" }, moved.balance),
     h("td", { class: "number", title: "time from roll to placement, on average" }, average),
-    h("td", { class: "number", title: "placements made by the hub as time ran out" }, player.auto_placements),
+    h(
+      "td",
+      { class: "number", title: "placements made by the hub as time ran out" },
+      player.auto_placements,
+    ),
   );
 }
 
 function ties(summary, players) {
   const notable = summary.notable_ties.slice(0, TIES_SHOWN);
-  if (!notable.length) return h("p", { class: "empty" }, "No tie cost anyone a note in this match.");
-  return h("ul", { class: "ties" }, notable.map((tie) => tieLine(tie, players)));
+  if (!notable.length)
+    return h("p", { class: "empty" }, "No tie cost anyone a note in this match.");
+  return h(
+    "ul",
+    { class: "ties" },
+    notable.map((tie) => tieLine(tie, players)),
+  );
 }
 
 function tieLine({ round: number, casino, seats, count: each, bill_denied: denied }, players) {
@@ -105,9 +140,17 @@ function round(result, players) {
       "summary",
       {},
       h("h2", {}, `Round ${result.round}`),
-      h("span", { class: "round-money" }, players.map((player) => h("span", {}, mark(player.seat), money(result.money[player.seat])))),
+      h(
+        "span",
+        { class: "round-money" },
+        players.map((player) => h("span", {}, mark(player.seat), money(result.money[player.seat]))),
+      ),
     ),
-    h("div", { class: "settlements" }, result.casinos.map((casino) => settlement(casino, players))),
+    h(
+      "div",
+      { class: "settlements" },
+      result.casinos.map((casino) => settlement(casino, players)),
+    ),
   );
 }
 
@@ -116,8 +159,14 @@ function settlement(casino, players) {
     "article",
     { class: "settlement" },
     h("h3", {}, die(casino.number, "sign"), `Casino ${casino.number}`),
-    h("ul", {}, players.filter(({ seat }) => casino.dice[seat]).map((player) => fate(player, casino))),
-    casino.discarded.length ? h("p", { class: "discarded" }, "Unclaimed: ", casino.discarded.map(chip)) : null,
+    h(
+      "ul",
+      {},
+      players.filter(({ seat }) => casino.dice[seat]).map((player) => fate(player, casino)),
+    ),
+    casino.discarded.length
+      ? h("p", { class: "discarded" }, "Unclaimed: ", casino.discarded.map(chip))
+      : null,
   );
 }
 
@@ -128,7 +177,13 @@ function fate(player, casino) {
     "li",
     { class: isTied ? "is-tied" : "" },
     who(player),
-    h("span", { class: "lane-dice" }, dice(casino.number, casino.dice[player.seat], `seat-${player.seat}`)),
-    award ? chip(award.bill) : h("span", { class: isTied ? "tie" : "nothing" }, isTied ? "tie" : "–"),
+    h(
+      "span",
+      { class: "lane-dice" },
+      dice(casino.number, casino.dice[player.seat], `seat-${player.seat}`),
+    ),
+    award
+      ? chip(award.bill)
+      : h("span", { class: isTied ? "tie" : "nothing" }, isTied ? "tie" : "–"),
   );
 }

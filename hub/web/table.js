@@ -58,7 +58,11 @@ export class TableView {
   }
 
   #addCard(number) {
-    const card = h("article", { class: "casino", data: { casino: number }, "aria-label": `Casino ${number}` });
+    const card = h("article", {
+      class: "casino",
+      data: { casino: number },
+      "aria-label": `Casino ${number}`,
+    });
     this.board.append(card);
     return card;
   }
@@ -67,7 +71,8 @@ export class TableView {
     const arrange = moving ? slide([...this.standings.children], (row) => row.dataset.seat) : null;
     const shows = [state.players, state.current_seat, state.status, state.round];
     redraw(this.scores, shows, () => drawScores(state));
-    if (redraw(this.standings, shows, () => drawStandings(state))) arrange?.([...this.standings.children]);
+    if (redraw(this.standings, shows, () => drawStandings(state)))
+      arrange?.([...this.standings.children]);
   }
 
   /** Note where things are before a frame, and return what lets them move after it. */
@@ -86,7 +91,9 @@ export class TableView {
     return () => {
       const card = this.board.children[face - 1];
       const placed = [...card.querySelectorAll(`.lane[data-seat="${seat}"] .die`)].slice(-count);
-      placed.forEach((each, index) => from[index] && comeFrom(each, from[index], { delay: index * 60 }));
+      placed.forEach(
+        (each, index) => from[index] && comeFrom(each, from[index], { delay: index * 60 }),
+      );
       if (card.querySelector(`.lane[data-seat="${seat}"].is-tied`)) shake(card);
     };
   }
@@ -99,14 +106,17 @@ export class TableView {
       const target = (list, part) => list.querySelector(`.${part}[data-seat="${seat}"]`);
       // Of the two only one is in sight.
       flyTo(notes[place], target(this.scores, "score-money"), timing);
-      if (!this.scores.offsetParent) flyTo(notes[place], target(this.standings, "standing-money"), timing);
+      if (!this.scores.offsetParent)
+        flyTo(notes[place], target(this.standings, "standing-money"), timing);
     });
   }
 
   #deal() {
     const from = this.stage.getBoundingClientRect();
     const start = new DOMRect(from.left + from.width / 2, from.top, 40, 20);
-    this.board.querySelectorAll(".note").forEach((each, index) => comeFrom(each, start, { delay: index * 45 }));
+    this.board
+      .querySelectorAll(".note")
+      .forEach((each, index) => comeFrom(each, start, { delay: index * 45 }));
   }
 }
 

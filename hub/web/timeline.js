@@ -13,7 +13,11 @@ const ICONS = {
 };
 
 function icon(name) {
-  return s("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" }, s("path", { d: ICONS[name] }));
+  return s(
+    "svg",
+    { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" },
+    s("path", { d: ICONS[name] }),
+  );
 }
 
 export class Timeline {
@@ -30,7 +34,11 @@ export class Timeline {
       "aria-label": "Moment of the match",
       on: { input: () => playback.seek(Number(this.slider.value)) },
     });
-    this.liveButton = h("button", { class: "live", type: "button", on: { click: () => playback.goLive() } });
+    this.liveButton = h("button", {
+      class: "live",
+      type: "button",
+      on: { click: () => playback.goLive() },
+    });
     this.rounds = h("div", { class: "round-marks", role: "group", "aria-label": "Go to a round" });
     this.element = h(
       "section",
@@ -77,13 +85,24 @@ export class Timeline {
 
   /** Draw a button where each round starts. */
   #markRounds(frames) {
-    const starts = frames.flatMap(({ event }, index) => (event.type === "round_started" ? [index] : []));
+    const starts = frames.flatMap(({ event }, index) =>
+      event.type === "round_started" ? [index] : [],
+    );
     if (starts.length === this.rounds.children.length && this.length === frames.length) return;
     this.length = frames.length;
     this.rounds.replaceChildren(
       ...starts.map((start, place) => {
         const go = () => this.playback.seek(start);
-        const mark = h("button", { type: "button", class: "round-mark", title: `Go to round ${place + 1}`, on: { click: go } }, `R${place + 1}`);
+        const mark = h(
+          "button",
+          {
+            type: "button",
+            class: "round-mark",
+            title: `Go to round ${place + 1}`,
+            on: { click: go },
+          },
+          `R${place + 1}`,
+        );
         mark.style.setProperty("--at", String(start / Math.max(frames.length - 1, 1)));
         return mark;
       }),
@@ -106,7 +125,11 @@ export class Timeline {
 }
 
 function button(name, label, click) {
-  return h("button", { type: "button", class: "control", title: label, "aria-label": label, on: { click } }, icon(name));
+  return h(
+    "button",
+    { type: "button", class: "control", title: label, "aria-label": label, on: { click } },
+    icon(name),
+  );
 }
 
 function spokenPosition(frame) {

@@ -11,8 +11,9 @@
  *   commitment: string, recent_talk: TalkLine[], status: "playing"|"finished",
  *   winner_seat: number|null}} TableState
  *
- * @typedef {{type: string, match_id: string, seq: number, ts: number, [field: string]: any}}
- *   MatchEvent
+ * An event: `type`, `match_id`, `seq`, `ts` in ms, and what its type says.
+ * @typedef {any} MatchEvent
+ *
  * @typedef {{seat: number, bill: number}} Award
  * @typedef {{number: number, bills: number[], dice: number[], cancelled: number[][],
  *   awards: Award[], discarded: number[]}} Settlement

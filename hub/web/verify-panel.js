@@ -8,23 +8,31 @@ import { verify } from "./verify.js";
 const SIGNS = { ok: "✓", failed: "✗", open: "·" };
 const WORDS = { ok: "holds", failed: "does not hold", open: "not checked" };
 
+const PITCH =
+  "The hub committed itself to a secret seed before the first roll, and the players' own choices " +
+  "were mixed into every roll after it. Your browser can play the whole match again from the log " +
+  "and compare every die, note and payout.";
+
+const NEEDS_HTTPS =
+  "Browsers offer the cryptography for this (WebCrypto) on https and on localhost only. " +
+  "Open this page there, or run scripts/verify on the match's log.";
+
 export class VerifyPanel {
   /** @param {string} matchId */
   constructor(matchId) {
     this.matchId = matchId;
-    this.button = h("button", { class: "primary", type: "button", on: { click: () => this.run() } }, "Verify this match");
+    this.button = h(
+      "button",
+      { class: "primary", type: "button", on: { click: () => this.run() } },
+      "Verify this match",
+    );
     this.result = h("div", { class: "verify-result", role: "status" });
     this.element = h(
       "section",
       { class: "panel verify", id: "verify", "aria-label": "Verify" },
       h("h2", {}, "Don't trust the dice. Check them."),
-      h(
-        "p",
-        { class: "lede" },
-        "The hub committed itself to a secret seed before the first roll, and the players' own choices were mixed into every roll after it. ",
-        "Your browser can play the whole match again from the log and compare every die, note and payout.",
-      ),
-      canVerify() ? this.button : h("p", { class: "warning" }, "Browsers offer the cryptography for this (WebCrypto) on https and on localhost only. Open this page there, or run scripts/verify on the match's log."),
+      h("p", { class: "lede" }, PITCH),
+      canVerify() ? this.button : h("p", { class: "warning" }, NEEDS_HTTPS),
       this.result,
     );
   }
@@ -37,7 +45,9 @@ export class VerifyPanel {
       const events = await fetchLog(this.matchId);
       this.result.replaceChildren(...this.#draw(await verify(events), events.length));
     } catch (error) {
-      this.result.replaceChildren(h("p", { class: "warning" }, `The log can't be read: ${error.message}`));
+      this.result.replaceChildren(
+        h("p", { class: "warning" }, `The log can't be read: ${error.message}`),
+      );
     }
     this.button.disabled = false;
     this.button.textContent = "Verify again";
@@ -45,15 +55,23 @@ export class VerifyPanel {
 
   #draw(verdicts, events) {
     const failed = verdicts.find((verdict) => verdict.status === "failed");
-    const headline = failed ? "This log does not hold." : `All of it holds: ${events} events, replayed in your browser.`;
+    const headline = failed
+      ? "This log does not hold."
+      : `All of it holds: ${events} events, replayed in your browser.`;
     return [
       h("p", { class: `verify-headline ${failed ? "is-failed" : "is-ok"}` }, headline),
-      h("ol", { class: "checks" }, verdicts.map((verdict) => this.#check(verdict))),
+      h(
+        "ol",
+        { class: "checks" },
+        verdicts.map((verdict) => this.#check(verdict)),
+      ),
     ];
   }
 
   #check({ check, title, status, detail, seq }) {
-    const where = seq ? h("a", { href: `#/match/${encodeURIComponent(this.matchId)}/${seq}` }, `Event ${seq}`) : null;
+    const where = seq
+      ? h("a", { href: `#/match/${encodeURIComponent(this.matchId)}/${seq}` }, `Event ${seq}`)
+      : null;
     return h(
       "li",
       { class: `check is-${status}`, data: { check, status } },

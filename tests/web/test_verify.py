@@ -30,7 +30,7 @@ async def verify(hub: Hub, page: Page, match_id: str) -> None:
 async def test_a_fair_match_holds(hub: Hub, page: Page) -> None:
     await verify(hub, page, await finished_match(hub))
     await expect(page.locator(".verify-headline.is-ok")).to_contain_text("All of it holds")
-    await expect(page.locator('.check[data-status="ok"]')).to_have_count(9)
+    await expect(page.locator('.check[data-status="ok"]')).to_have_count(10)
 
 
 def change_roll(log: Log) -> None:
