@@ -15,6 +15,7 @@ file, and it is safe for these reasons:
 """
 
 import asyncio
+import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,11 +24,12 @@ from websockets.frames import Frame, Opcode
 from websockets.protocol import Event, State
 
 from protocol.codec import Format, encode, to_json
-from protocol.messages import Bye, Message
+from protocol.messages import Bye, CloseCode, Message
 
 OPCODES: dict[Format, Opcode] = {"msgpack": Opcode.BINARY, "json": Opcode.TEXT}
 
 UNANSWERED_PINGS = 2  # that end a connection
+UNAVAILABLE_RETRY_MS = (200, 1_000)  # when to ask the store again, spread out
 CLOSE_SECONDS = 10.0  # for a client to read what waits for it and answer a close
 
 
@@ -214,6 +216,11 @@ class Outbox:
                 self.transmit(frame(encode(bye, self.format), self.format))
             self.end()
             self._closing = asyncio.create_task(self._close(code, reason))
+
+    def close_unavailable(self) -> None:
+        """Say bye and close the socket because the store does not answer."""
+        retry_ms = random.randint(*UNAVAILABLE_RETRY_MS)
+        self.close(CloseCode.TRY_AGAIN_LATER, "the shared store does not answer", retry_ms=retry_ms)
 
     async def closed(self) -> None:
         """Wait until a close that was begun here is done."""

@@ -12,7 +12,7 @@ from websockets.exceptions import ConnectionClosed
 from hub.hall import Hall
 from hub.matchmaker import Matchmaker
 from hub.metrics import Metrics
-from hub.outbox import Batch, HubConnection, Outbox
+from hub.outbox import UNAVAILABLE_RETRY_MS, Batch, HubConnection, Outbox
 from hub.referee import Referee, Refusal
 from hub.relay import Relay
 from hub.settings import Settings
@@ -42,7 +42,6 @@ from protocol.messages import (
     Welcome,
 )
 
-UNAVAILABLE_RETRY_MS = (200, 1_000)  # when to send again what the store did not answer, spread out
 FLOOD_MESSAGES = 200  # messages refused as too many, one after another, that end the connection
 
 _log = structlog.get_logger()
@@ -138,7 +137,7 @@ class Player:
                     await self._serve()
                 following.cancel()
         except StoreUnavailable:
-            self.outbox.close(CloseCode.TRY_AGAIN_LATER, "the shared store does not answer")
+            self.outbox.close_unavailable()
         finally:
             expiry.cancel()
             for table in self._tables.values():
@@ -198,7 +197,7 @@ class Player:
             try:
                 await self._follow(match_id, 0)
             except StoreUnavailable:
-                self.outbox.close(CloseCode.TRY_AGAIN_LATER, "the shared store does not answer")
+                self.outbox.close_unavailable()
 
     async def _serve(self) -> None:
         async for data in self._connection:
@@ -207,13 +206,14 @@ class Player:
                     CloseCode.UNSUPPORTED_DATA, f"this socket takes {self._format} only"
                 )
                 return
+            packed = data.encode() if isinstance(data, str) else data
             wait_ms = self._allowance.take()
             if wait_ms:
-                self._refuse_flood(wait_ms)
+                self._refuse_flood(packed, wait_ms)
                 continue
             self._refused_in_a_row = 0
             async with self._busy:
-                await self._handle(data.encode() if isinstance(data, str) else data)
+                await self._handle(packed)
 
     async def _handle(self, data: bytes) -> None:
         try:
@@ -294,13 +294,14 @@ class Player:
         self._metrics.errors[code] += 1
         self.send(Error(id=id, code=code, message=message, retry_ms=retry_ms))
 
-    def _refuse_flood(self, wait_ms: int) -> None:
+    def _refuse_flood(self, data: bytes, wait_ms: int) -> None:
         self._refused_in_a_row += 1
         if self._refused_in_a_row >= FLOOD_MESSAGES:
             self.outbox.close(CloseCode.POLICY, "too many messages", retry_ms=wait_ms)
             return
         rate = self._settings.messages_per_second
-        self._error(ErrorCode.RATE_LIMITED, f"you may send {rate} messages a second", None, wait_ms)
+        message = f"you may send {rate} messages a second"
+        self._error(ErrorCode.RATE_LIMITED, message, _find_id(data, self._format), wait_ms)
 
     def _too_slow(self) -> None:
         self._log.warning("agent_too_slow")
@@ -308,6 +309,13 @@ class Player:
 
     def _expired(self) -> None:
         self.outbox.close(CloseCode.POLICY, "your token has expired", reconnect=False)
+
+
+def _find_id(data: bytes, format: Format) -> str | None:
+    try:
+        return decode_command(data, format).id
+    except DecodeError as error:
+        return error.id
 
 
 def _fee_range(join: Join, standard_hp: int) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from hub.hall import Hall
 from hub.outbox import HubConnection, Outbox
 from hub.relay import Relay
 from hub.settings import Settings
+from hub.store.link import StoreUnavailable
 from hub.table import Table
 from protocol.codec import Format
 from protocol.messages import CloseCode, MatchId, Message
@@ -48,16 +49,19 @@ class Spectator:
 
     async def watch_match(self, match_id: MatchId, after: int | None) -> None:
         """Stream a match until it or the connection ends."""
-        table = await self._relay.open(match_id)
-        if table is None:
-            self.outbox.close(CloseCode.ENDED, "there is no such match", reconnect=False)
-            return await self._listen()
-        self._table = table
         try:
-            await self._relay.watch(table, self.outbox, after)
+            self._table = await self._relay.open(match_id)
+            if self._table is None:
+                self.outbox.close(CloseCode.ENDED, "there is no such match", reconnect=False)
+            else:
+                await self._relay.watch(self._table, self.outbox, after)
+        except StoreUnavailable:
+            self.outbox.close_unavailable()
+        try:
             await self._listen()
         finally:
-            table.crowd.dismiss(self.outbox)
+            if self._table is not None:
+                self._table.crowd.dismiss(self.outbox)
 
     async def watch_lobby(self) -> None:
         """Stream the lobby until the connection ends."""
