@@ -220,7 +220,6 @@ export class MatchPage {
   }
 
   #verify() {
-    this.verify.element.scrollIntoView({ block: "center" });
     this.verify.run();
   }
 

@@ -29,11 +29,17 @@ export function comeFrom(element, from, { delay = 0, duration = 650 } = {}) {
   const shift = `translate(${from.left - to.left}px, ${from.top - to.top}px)`;
   const start = { transform: `${shift} scale(${from.width / to.width})`, transformOrigin: "0 0" };
   const end = { transform: "none", transformOrigin: "0 0" };
-  element.animate([start, end], { ...paced(duration, delay), easing: EASE, fill: "backwards" });
+  element.animate([start, end], {
+    duration: paced(duration),
+    delay: paced(delay),
+    easing: EASE,
+    fill: "backwards",
+  });
 }
 
-function paced(duration, delay) {
-  return { duration: duration / tempo, delay: delay / tempo };
+/** Shorten a time at normal speed, in ms, to what it is now. */
+export function paced(ms) {
+  return ms / tempo;
 }
 
 /**
@@ -61,7 +67,8 @@ export function flyTo(element, target, { delay = 0, duration = 900 } = {}) {
     { transform: `translate(${x}px, ${y}px) scale(.45)`, opacity: 0.2 },
   ];
   const flight = ghost.animate(frames, {
-    ...paced(duration, delay),
+    duration: paced(duration),
+    delay: paced(delay),
     easing: "ease-in-out",
     fill: "both",
   });

@@ -3,9 +3,11 @@
 import { drawCasino } from "./casino.js";
 import { Ring } from "./clock.js";
 import { h, redraw } from "./dom.js";
-import { comeFrom, flyTo, moves, slide } from "./motion.js";
+import { comeFrom, flyTo, moves, paced, slide } from "./motion.js";
 import { drawStage } from "./stage.js";
 import { drawScores, drawStandings } from "./standings.js";
+
+const LANDING_MS = 1200; // after a casino pays, its notes are with who takes them
 
 /** @typedef {import("./types.js").Frame} Frame */
 
@@ -33,9 +35,12 @@ export class TableView {
     redraw(this.stage, [frame.event.seq, frame.paying, timed], () =>
       drawStage(frame, timed ? this.ring.element : null, moving),
     );
-    this.#drawStandings(frame.state, moving);
     this.frame = frame;
     launch();
+    clearTimeout(this.landing);
+    const count = () => this.#drawStandings(frame.state, moving);
+    if (moving && isPayout(frame)) this.landing = setTimeout(count, paced(LANDING_MS));
+    else count();
   }
 
   /** Show how much time the turn has left, by the hub's clock. */
@@ -78,7 +83,7 @@ export class TableView {
   /** Note where things are before a frame, and return what lets them move after it. */
   #prepare(frame) {
     if (frame.event.type === "placed") return this.#preparePlacement(frame.event);
-    if (frame.casinos && frame.paying < frame.casinos.length) {
+    if (isPayout(frame)) {
       return () => this.#payOut(frame.casinos[frame.paying]);
     }
     if (frame.event.type === "round_started") return () => this.#deal();
@@ -123,6 +128,10 @@ export class TableView {
 /** Draw a panel beside the table. */
 export function sidePanel(title, kind, content) {
   return h("section", { class: `panel ${kind}`, "aria-label": title }, h("h2", {}, title), content);
+}
+
+function isPayout({ casinos, paying }) {
+  return casinos !== null && paying < casinos.length;
 }
 
 function phaseOf(place, paying) {

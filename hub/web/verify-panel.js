@@ -44,6 +44,7 @@ export class VerifyPanel {
     try {
       const events = await fetchLog(this.matchId);
       this.result.replaceChildren(...this.#draw(await verify(events), events.length));
+      this.element.scrollIntoView({ block: "start" });
     } catch (error) {
       this.result.replaceChildren(
         h("p", { class: "warning" }, `The log can't be read: ${error.message}`),
@@ -56,7 +57,7 @@ export class VerifyPanel {
   #draw(verdicts, events) {
     const failed = verdicts.find((verdict) => verdict.status === "failed");
     const headline = failed
-      ? "This log does not hold."
+      ? `This log does not hold. Event ${failed.seq}: ${failed.detail}.`
       : `All of it holds: ${events} events, replayed in your browser.`;
     return [
       h("p", { class: `verify-headline ${failed ? "is-failed" : "is-ok"}` }, headline),
