@@ -37,8 +37,11 @@ BENCHES: dict[str, Callable[[Bench], Awaitable[Report]]] = {
 @click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--markdown", "markdown_file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--plot", "plot_file", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--fsync/--no-fsync", help="Whether the store waits for the disk, as it does by default.")
+@click.option(
+    "--fsync/--no-fsync", help="Whether the store waits for the disk, as it does by default."
+)
 def main(
+    *,
     names: tuple[str, ...],
     repeats: int,
     json_file: Path | None,

@@ -1,6 +1,6 @@
-"""Hold many WebSockets cheaply, in a process of their own: native/crowd.c, or Python without gcc."""
+"""Hold many WebSockets cheaply, in a process of their own: native/crowd.c, or else Python."""
 
-from .native import build
+from .compiler import build
 from .process import Program
 
 OPEN_AT_ONCE = 64  # handshakes under way, within any server's backlog

@@ -3,7 +3,7 @@
 import socket
 import sys
 
-from .native import build
+from .compiler import build
 from .process import Program
 
 BACKLOG = 4096

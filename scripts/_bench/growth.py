@@ -1,12 +1,12 @@
-"""Measure how a move's cost grows: with spectators, tables, hubs, idle sockets, a match's length."""
+"""Measure how a move's cost grows: with spectators, tables, hubs, sockets and a match's length."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, closing
 from typing import Literal
 
 from .bench import Bench
 from .crowd import Crowd
-from .dealer import SEATS, Play
+from .dealer import SEATS
 from .figures import Curve, Report, Series
 from .hub import HubProcess
 from .players import LiveTable, Players

@@ -1,11 +1,13 @@
 """Run a real hub in a process of its own, with limits of rate that a bench does not meet."""
 
 import json
-import os
 import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from hub import app, log
+from hub.settings import Settings
 
 from .process import Program
 
@@ -30,9 +32,6 @@ class HubProcess(Program):
 
 
 def _main(given: dict[str, Any]) -> int:
-    from hub import app, log
-    from hub.settings import Settings
-
     settings = Settings(
         port=0,
         secret=SECRET,
@@ -42,7 +41,7 @@ def _main(given: dict[str, Any]) -> int:
         message_burst=UNLIMITED,
         **given | {"data_dir": Path(given["data_dir"])},
     )
-    configure = partial(log.configure, "json", os.environ.get("BENCH_LOG_LEVEL", "error"))
+    configure = partial(log.configure, "json", "error")
     configure()
     return app.main(settings, configure)
 

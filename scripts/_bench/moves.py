@@ -14,7 +14,7 @@ from typing import Any
 import hiredis
 from redis.asyncio.connection import parse_url
 
-from hub.store.link import Argument, Script
+from hub.store.link import Script
 from hub.store.tables import Tables
 
 from .bench import Bench
@@ -45,9 +45,12 @@ class BareLink:
         self._socket.connect(parse_url(redis_url)["path"])
         self._reader = hiredis.Reader()
 
-    def run(self, script: Script, keys: list[str], *args: Argument) -> "asyncio.Future[Any]":
+    def run(
+        self, script: Script, keys: list[str], *args: str | bytes | int
+    ) -> "asyncio.Future[Any]":
         """Run a script; its reply is there at once."""
-        command = hiredis.pack_command(("EVALSHA", script.sha, len(keys), *keys, *args))
+        words: Any = ("EVALSHA", script.sha, len(keys), *keys, *args)
+        command = hiredis.pack_command(words)
         started = time.perf_counter()
         self._socket.sendall(command)
         while (reply := self._read()) is False:
@@ -86,7 +89,9 @@ async def moves(bench: Bench) -> Report:
     late: list[float] = []
     errors: list[str] = []
     with ExitStack() as exits:
-        hubs = [exits.enter_context(bench.hub(core)) for core in (bench.server_core, bench.other_core)]
+        hubs = [
+            exits.enter_context(bench.hub(core)) for core in (bench.server_core, bench.other_core)
+        ]
         ports = [hub.port for hub in hubs]
         bare = exits.enter_context(Program.python("bare", core=bench.server_core))
         echo_port = int(bare.read())
@@ -111,7 +116,7 @@ async def moves(bench: Bench) -> Report:
             *(found.medians.ratio(_name(n), FLOOR, LIMIT_MEDIAN) for n in (1, BUSY_TABLES)),
             *(found.p99s.ratio(_name(n), FLOOR, LIMIT_P99) for n in (1, BUSY_TABLES)),
         ),
-        tuple([*notes, *(f"Errors: {errors}" for _ in errors[:1])]),
+        (*notes, *(f"Errors: {errors}" for _ in errors[:1])),
     )
 
 
@@ -141,4 +146,3 @@ def _echoes(port: int, count: int) -> list[float]:
 
 def _name(tables: int) -> str:
     return "hub, one table" if tables == 1 else f"hub, {tables} tables"
-

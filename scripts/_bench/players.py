@@ -45,9 +45,7 @@ class Seat:
             match_id=self.table.match_id,
             turn=roll.turn,
             action="place",
-            params=PlaceParams(
-                face=min(roll.dice, key=roll.dice.count), message=TALK, nonce=NONCE
-            ),
+            params=PlaceParams(face=min(roll.dice, key=roll.dice.count), message=TALK, nonce=NONCE),
         )
         self.wire.send(encode(action, "msgpack"))
 

@@ -63,13 +63,16 @@ def _panel(curve: Curve) -> str:
 def _x(at: float, numbers: Sequence[float]) -> float:
     """Place a number on the axis: by its logarithm, if the numbers span more than a decade."""
     is_wide = numbers[-1] > 10 * max(numbers[0], 1)
-    scale = [math.log10(max(each, 1)) if is_wide else each for each in (numbers[0], at, numbers[-1])]
+    scale = [
+        math.log10(max(each, 1)) if is_wide else each for each in (numbers[0], at, numbers[-1])
+    ]
     share = (scale[1] - scale[0]) / (scale[2] - scale[0] or 1)
     return LEFT + 12 + share * (WIDTH - LEFT - RIGHT - 24)
 
 
 def _text(x: float, y: float, text: str, style: str = "", anchor: str = "start") -> str:
-    return f'<text class="{style}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f'<text class="{style}" {place}>{escape(text)}</text>'
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:

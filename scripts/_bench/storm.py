@@ -39,7 +39,10 @@ async def storm(bench: Bench) -> Report:
     return Report(
         f"Storm: {CLIENTS} clients come at once, {TABLES * SEATS} of them agents in matches",
         (*took.figures(), *cpu.figures()),
-        (took.ratio(AGENTS_P50, SPECTATORS_P50, 1.0), took.against(SPECTATORS_MAX, TIMEOUT_SECONDS)),
+        (
+            took.ratio(AGENTS_P50, SPECTATORS_P50, 1.0),
+            took.against(SPECTATORS_MAX, TIMEOUT_SECONDS),
+        ),
         ("From the connection's start to the first message, which for agents is the welcome.",),
     )
 

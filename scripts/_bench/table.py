@@ -12,6 +12,8 @@ from rich.table import Table
 
 from .figures import Figure, Ratio, Report
 
+THOUSANDS_FROM = 100  # beyond it a number is whole and its thousands are set apart
+
 
 def show(report: Report, console: Console) -> None:
     """Print a report."""
@@ -33,7 +35,12 @@ def markdown(reports: Sequence[Report]) -> str:
     """Render reports as Markdown tables."""
     parts = [f"{machine()}, {time.strftime('%Y-%m-%d %H:%M')}"]
     for report in reports:
-        lines = [f"### {report.title}", "", "| | median | min to max | |", "| --- | --: | --: | --- |"]
+        lines = [
+            f"### {report.title}",
+            "",
+            "| | median | min to max | |",
+            "| --- | --: | --: | --- |",
+        ]
         lines += [
             f"| {each.name} | {number(each.median)} | {span(each)} | {each.unit} |"
             for each in report.figures
@@ -60,12 +67,13 @@ def machine() -> str:
         model = next(line.partition(": ")[2] for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         pass
-    return f"{os.cpu_count()} x {model}, Linux {platform.release()}, Python {platform.python_version()}"
+    system = f"Linux {platform.release()}, Python {platform.python_version()}"
+    return f"{os.cpu_count()} x {model}, {system}"
 
 
 def number(value: float) -> str:
     """Show three significant digits."""
-    if value >= 100:
+    if value >= THOUSANDS_FROM:
         return f"{value:,.0f}"
     return f"{value:.3g}" if value >= 1 or value == 0 else f"{value:.2f}"
 
