@@ -56,7 +56,7 @@ SIGHT = {
 # A library is for these parts alone.
 USERS = {
     "click": {"hub.cli", "hub.export", "hub.house", "hub.viewer"},
-    "hiredis": {"hub.store.link"},
+    "hiredis": {"hub.store.wire"},
     "jwt": {"hub.tokens"},
     "msgpack": {"hub.recording"},
     "prometheus_client": {"hub.metrics"},

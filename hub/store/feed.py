@@ -7,24 +7,23 @@ again and tells each subscriber, who then reads from the log what it may have mi
 """
 
 import asyncio
-import math
 import random
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import structlog
-from redis.asyncio import ConnectionPool
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from .link import Link, StoreUnavailable
+from .wire import Wire, Wires
 
 PROBE_SECONDS = 3.0  # between probes, give or take a third so that hubs don't act in step
 PROBE_ANSWER_SECONDS = 3.0  # with PROBE_SECONDS: a dead subscription is found within 8 s
 RECONNECT_SECONDS = (0.05, 1.0)  # the first wait and the longest between attempts, with jitter
+
+# What a broken connection raises; RuntimeError is uvloop's, for one that broke a moment before.
+BROKEN = (RedisError, OSError, RuntimeError)
 
 _log = structlog.get_logger()
 
@@ -59,14 +58,9 @@ class Feed:
         self._link = link
         self._probe_seconds = probe_seconds
         self._answer_seconds = answer_seconds
-        self._pool: Any = ConnectionPool.from_url(
-            link.url,
-            retry=Retry(NoBackoff(), 0),
-            socket_timeout=answer_seconds,
-            socket_connect_timeout=answer_seconds,
-            protocol=2,
-        )
-        self._connection: Any = None
+        self._wires = Wires(link.url, answer_seconds)
+        self._wire: Wire | None = None
+        self._lost: asyncio.Future[str]
         self._subscriptions: dict[bytes, Subscription] = {}
         self._unconfirmed: Counter[bytes] = Counter()
         self._probe_channel = probe_channel
@@ -76,7 +70,7 @@ class Feed:
     @property
     def live(self) -> bool:
         """Tell whether there is a connection, as far as is known."""
-        return self._connection is not None and bool(self._connection.is_connected)
+        return self._wire is not None
 
     async def start(self) -> None:
         """Connect for the first time. Raises StoreUnavailable if that can't be."""
@@ -84,17 +78,20 @@ class Feed:
         self._subscriptions[self._probe_channel.encode()] = probe
         try:
             await self._connect()
-        except (RedisError, OSError) as error:
+        except BROKEN as error:
             raise StoreUnavailable(str(error)) from error
 
     async def run(self) -> None:
-        """Deliver what is published, mending the connection as needed, until cancelled."""
+        """Deliver what is published, mending the connection as needed, until cancelled.
+
+        Raises what a subscriber's `on_message` or `on_resumed` raises.
+        """
         try:
             while True:
-                _log.warning("feed_lost", reason=await self._deliver())
+                _log.warning("feed_lost", reason=await self._watch())
                 await self._reconnect()
         finally:
-            await self._disconnect()
+            self._disconnect()
 
     async def subscribe(self, subscription: Subscription) -> None:
         """Hear a channel from now on; returns when the store has confirmed it.
@@ -102,60 +99,46 @@ class Feed:
         While the store is away this waits until it is back.
         """
         self._subscriptions[subscription.channel.encode()] = subscription
-        await self._send("SUBSCRIBE", subscription.channel)
+        self._send("SUBSCRIBE", subscription.channel)
         await subscription.active
 
-    async def unsubscribe(self, subscription: Subscription) -> None:
+    def unsubscribe(self, subscription: Subscription) -> None:
         """Stop hearing a channel, unless it has a newer subscriber by now."""
         channel = subscription.channel.encode()
         if self._subscriptions.get(channel) is subscription:
             del self._subscriptions[channel]
-            await self._send("UNSUBSCRIBE", subscription.channel)
+            self._send("UNSUBSCRIBE", subscription.channel)
 
-    async def _send(self, command: str, *channels: str) -> None:
-        if not self.live:  # a broken connection would open itself anew, and nobody would listen
+    def _send(self, command: str, *channels: str) -> None:
+        if self._wire is None:
             return  # _connect subscribes to everything that is wanted by then
         if command == "SUBSCRIBE":
             self._unconfirmed.update(channel.encode() for channel in channels)
-        with suppress(RedisError, OSError):  # the listener meets the same error and acts on it
-            await self._connection.send_command(command, *channels)
+        self._wire.send([(command, *channels)])
 
     async def _connect(self) -> None:
-        connection = self._pool.make_connection()
-        await connection.connect()
-        self._connection = connection
+        self._lost = asyncio.get_running_loop().create_future()
+        self._wire = await self._wires.open(self._hear, self._lose)
         self._unconfirmed.clear()
-        await self._send("SUBSCRIBE", *(each.channel for each in self._subscriptions.values()))
+        self._send("SUBSCRIBE", *(each.channel for each in self._subscriptions.values()))
 
-    async def _disconnect(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection.disconnect(nowait=True)
+    def _disconnect(self) -> None:
+        wire, self._wire = self._wire, None
+        if wire is not None:
+            wire.close()
 
-    async def _deliver(self) -> str:
-        """Deliver until the connection is broken; returns how that showed."""
-        parts = [asyncio.create_task(self._listen()), asyncio.create_task(self._watch())]
-        try:
-            done, _ = await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for part in parts:
-                part.cancel()
-            await asyncio.gather(*parts, return_exceptions=True)
-        return done.pop().result()
-
-    async def _listen(self) -> str:
-        """Deliver what comes; returns why nothing more can come."""
-        read = self._connection.read_response
-        try:
-            while True:
-                self._dispatch(await read(timeout=math.inf))
-        except (RedisError, OSError) as error:
-            return str(error)
+    def _lose(self, reason: str) -> None:
+        self._wire = None
+        if not self._lost.done():
+            self._lost.set_result(reason)
 
     async def _watch(self) -> str:
-        """Send probes; returns when one does not come back."""
+        """Send probes until the connection is lost or one does not come back; returns which."""
         while True:
-            await asyncio.sleep(self._probe_seconds * random.uniform(2 / 3, 4 / 3))
+            pause = self._probe_seconds * random.uniform(2 / 3, 4 / 3)
+            await asyncio.wait([self._lost], timeout=pause)
+            if self._lost.done():
+                return self._lost.result()
             if not await self._probe():
                 return "a probe did not come back"
 
@@ -165,7 +148,7 @@ class Feed:
         self._pong_heard.clear()
         try:
             async with asyncio.timeout(self._answer_seconds):
-                await self._send("PING")
+                self._send("PING")
                 await self._link.call("PUBLISH", self._probe_channel, "")
                 await self._probe_heard.wait()
                 await self._pong_heard.wait()
@@ -175,6 +158,13 @@ class Feed:
 
     def _hear_probe(self, _message: bytes) -> None:
         self._probe_heard.set()
+
+    def _hear(self, reply: Any) -> None:
+        try:
+            self._dispatch(reply)
+        except Exception as error:
+            if not self._lost.done():
+                self._lost.set_exception(error)
 
     def _dispatch(self, reply: list[Any]) -> None:
         kind, channel, *payload = reply
@@ -201,10 +191,10 @@ class Feed:
     async def _reconnect(self) -> None:
         wait, longest = RECONNECT_SECONDS
         while True:
-            await self._disconnect()
+            self._disconnect()
             try:
                 await self._connect()
-            except (RedisError, OSError):
+            except BROKEN:
                 await asyncio.sleep(random.uniform(0, wait))
                 wait = min(wait * 2, longest)
             else:

@@ -108,7 +108,7 @@ async def test_only_the_channel_s_own_messages_come(listener: Listener, other: L
 
 async def test_an_unsubscribed_channel_is_not_heard(listener: Listener, other: Link) -> None:
     gone, kept = await listener.hear("gone"), await listener.hear("kept")
-    await listener.feed.unsubscribe(gone.subscription)
+    listener.feed.unsubscribe(gone.subscription)
     await publish(other, "gone", "1")
     await publish(other, "kept", "2")
     await kept.hear(1)
@@ -123,13 +123,13 @@ async def test_a_channel_can_be_left_and_subscribed_to_again_at_once(
         subscribing = asyncio.create_task(listener.feed.subscribe(first.subscription))
         for _ in range(1 + round % 5):
             await asyncio.sleep(0)
-        await listener.feed.unsubscribe(first.subscription)
+        listener.feed.unsubscribe(first.subscription)
         await listener.feed.subscribe(second.subscription)
         await publish(other, "c", "x")
         assert await second.hear(1) == [b"x"]
         subscribing.cancel()
         await asyncio.gather(subscribing, return_exceptions=True)
-        await listener.feed.unsubscribe(second.subscription)
+        listener.feed.unsubscribe(second.subscription)
 
 
 async def test_leaving_late_does_not_end_a_newer_subscription(
@@ -137,7 +137,7 @@ async def test_leaving_late_does_not_end_a_newer_subscription(
 ) -> None:
     old = await listener.hear("c")
     new = await listener.hear("c")
-    await listener.feed.unsubscribe(old.subscription)
+    listener.feed.unsubscribe(old.subscription)
     await publish(other, "c", "x")
     assert (await new.hear(1), old.messages) == ([b"x"], [])
 
@@ -194,7 +194,7 @@ async def test_after_a_break_a_subscriber_hears_before_it_is_told(
 
 async def test_what_was_left_is_not_subscribed_to_again(listener: Listener, other: Link) -> None:
     gone, kept = await listener.hear("gone"), await listener.hear("kept")
-    await listener.feed.unsubscribe(gone.subscription)
+    listener.feed.unsubscribe(gone.subscription)
     await cut(other)
     await kept.resume()
     assert await other.call("PUBSUB", "NUMSUB", "gone", "kept") == [b"gone", 0, b"kept", 1]
@@ -249,7 +249,7 @@ async def test_a_channel_left_while_the_store_is_away_stays_left(
     gone, kept = await listener.hear("gone"), await listener.hear("kept")
     valkey.kill()
     await until(lambda: not listener.feed.live)
-    await listener.feed.unsubscribe(gone.subscription)
+    listener.feed.unsubscribe(gone.subscription)
     valkey.start()
     await kept.resume()
     assert await other.call("PUBSUB", "NUMSUB", "gone", "kept") == [b"gone", 0, b"kept", 1]

@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from hub.store.keys import Keys
-from hub.store.link import LANES, Link, StoreUnavailable
+from hub.store.link import Link, StoreUnavailable
 from hub.store.lobby import Lobby
 from tests.store.valkey import OwnValkey
 
@@ -43,21 +43,23 @@ async def test_calls_of_one_turn_are_run_in_order(link: Link, prefix: str) -> No
     assert replies == list(range(1, 101))
 
 
-async def test_calls_that_come_while_all_lanes_are_taken_share_the_next_one(link: Link) -> None:
-    calls = []
-    for number in range(LANES):
-        calls.append(link.call("ECHO", number))
-        await asyncio.sleep(0)
-    for number in range(LANES, 50):
-        calls.append(link.call("ECHO", number))
-        await asyncio.sleep(0)
-    assert await asyncio.gather(*calls) == [str(number).encode() for number in range(50)]
-    assert LANES < link.round_trips < 50
-
-
-async def test_many_callers_use_no_more_connections_than_there_are_lanes(
-    link: Link, redis_url: str, prefix: str
+async def test_calls_do_not_wait_for_the_replies_to_earlier_ones(
+    own_link: Link, valkey: OwnValkey
 ) -> None:
+    await own_link.call("PING")
+    valkey.pause()
+    before = own_link.round_trips
+    calls = []
+    for number in range(5):
+        calls.append(own_link.call("ECHO", number))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    assert own_link.round_trips == before + 5
+    valkey.resume()
+    assert await asyncio.gather(*calls) == [str(number).encode() for number in range(5)]
+
+
+async def test_many_callers_share_one_connection(link: Link, redis_url: str, prefix: str) -> None:
     name = prefix.replace(":", "")
     busy = Link(f"{redis_url}&client_name={name}")
 
@@ -66,36 +68,45 @@ async def test_many_callers_use_no_more_connections_than_there_are_lanes(
             assert await busy.call("ECHO", f"{caller}-{number}") == f"{caller}-{number}".encode()
 
     await asyncio.gather(*(ask(caller) for caller in range(100)))
-    assert await connections(link, name) <= LANES
+    assert await connections(link, name) == 1
     await busy.close()
 
 
-async def test_callers_that_call_again_at_once_take_no_more_lanes_than_there_are(
+async def test_callers_get_their_own_replies_or_none_while_connections_break(
     own_link: Link, valkey: OwnValkey
 ) -> None:
-    """Replies on all lanes but one come in one turn, and each makes a call in two turns more."""
-    loop = asyncio.get_running_loop()
-    again: list[asyncio.Future[bytes]] = []
+    reasons: list[str] = []
 
-    def call_again(_: object = None) -> None:
-        again.append(own_link.call("ECHO", "again"))
+    async def ask(caller: int) -> None:
+        for number in range(50):
+            try:
+                reply = await own_link.call("ECHO", f"{caller}-{number}")
+            except StoreUnavailable as error:
+                reasons.append(error.reason)
+            else:
+                assert reply == f"{caller}-{number}".encode()
 
-    for _ in range(2):  # first to open the connections
-        valkey.pause()
-        calls = []
-        for _ in range(LANES - 1):
-            calls.append(own_link.call("PING"))
-            await asyncio.sleep(0)
-        for call in calls:
-            call.add_done_callback(call_again)
-            call.add_done_callback(lambda _: loop.call_soon(call_again))
-        await asyncio.sleep(0)
-        valkey.resume()
-        valkey.wait_until_idle()
-        await asyncio.gather(*calls)
-        await asyncio.sleep(0)
-        assert await asyncio.gather(*again) == [b"again"] * len(again)
-    assert await connections(own_link, "own") <= LANES
+    killer = Link(valkey.url)
+    callers = asyncio.gather(*(ask(caller) for caller in range(100)))
+    while not callers.done():
+        await killer.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+    await callers
+    await killer.close()
+    assert reasons
+
+
+async def test_a_script_that_can_not_be_loaded_is_unavailable(
+    valkey: OwnValkey, keys: Keys
+) -> None:
+    admin = Link(valkey.url)
+    await admin.call("ACL", "SETUSER", "guest", "on", "nopass", "~*", "&*", "+@all", "-script")
+    guest = Link(valkey.url.replace("unix://", "unix://guest:x@"))
+    async with asyncio.timeout(5):
+        with pytest.raises(StoreUnavailable) as caught:
+            await Lobby(guest, keys, starting_hp=100).grant("ana", 0)
+    assert caught.value.reason.startswith("NOSCRIPT")
+    await guest.close()
+    await admin.close()
 
 
 async def test_scripts_that_the_store_forgot_are_run_once_all_the_same(
@@ -125,7 +136,7 @@ async def test_every_call_under_way_fails_when_the_server_dies(
     await own_link.call("PING")
     valkey.pause()
     calls = []
-    for number in range(3 * LANES):
+    for number in range(12):
         calls.append(own_link.call("ECHO", number))
         await asyncio.sleep(0)
     valkey.kill()

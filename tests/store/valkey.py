@@ -83,6 +83,7 @@ class Proxy:
     def __init__(self, server_url: str) -> None:
         self._server_path = unquote(urlsplit(server_url).path)
         self._lost: tuple[tuple[Role, Way], ...] = ()
+        self._serving: set[asyncio.Task[None]] = set()
         self.connections = 0
         self.url = ""
 
@@ -90,14 +91,29 @@ class Proxy:
         """Lose from now on what comes on such connections in such a direction, and nothing else."""
         self._lost = lost
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
+
+    async def end(self) -> None:
+        """Close what is open."""
+        for task in self._serving:
+            task.cancel()
+        await asyncio.gather(*self._serving, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server_reader, server_writer = await asyncio.open_unix_connection(self._server_path)
         role: list[Role] = ["commander"]
-        await asyncio.gather(
-            self._pump(reader, server_writer, role, "up"),
-            self._pump(server_reader, writer, role, "down"),
-        )
+        try:
+            await asyncio.gather(
+                self._pump(reader, server_writer, role, "up"),
+                self._pump(server_reader, writer, role, "down"),
+            )
+        finally:
+            writer.transport.abort()
+            server_writer.transport.abort()
 
     async def _pump(
         self,
@@ -123,3 +139,4 @@ async def proxied(server_url: str) -> AsyncIterator[Proxy]:
     async with await asyncio.start_server(proxy.serve, "127.0.0.1", 0) as server:
         proxy.url = "redis://{}:{}".format(*server.sockets[0].getsockname())
         yield proxy
+        await proxy.end()
