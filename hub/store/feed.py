@@ -25,9 +25,6 @@ RECONNECT_SECONDS = (0.05, 1.0)  # the first wait and the longest between attemp
 # What a broken connection raises; RuntimeError is uvloop's, for one that broke a moment before.
 BROKEN = (RedisError, OSError, RuntimeError)
 
-# What a broken connection raises; RuntimeError is uvloop's, for one that broke a moment before.
-BROKEN = (RedisError, OSError, RuntimeError)
-
 _log = structlog.get_logger()
 
 
