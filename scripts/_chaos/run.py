@@ -1,0 +1,150 @@
+"""Run a plan: open the arena, let everybody in, break things, settle, and judge."""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+
+import msgspec
+
+from protocol.messages import MatchId
+
+from . import evidence
+from .arena import STARTING_HP, Arena, open_arena
+from .faults import kinds
+from .plan import Plan, now_ms
+from .verdict import Logs, Outcome, Verdict, judge
+from .witness import Trouble
+
+TICK_S = 0.2
+PAGE = 500
+
+Note = Callable[[Arena, float], None]
+
+
+class Result(msgspec.Struct, frozen=True):
+    """A verdict, and how long the run had taken."""
+
+    verdict: Verdict
+    seconds: float
+
+
+async def run(plan: Plan, stop: asyncio.Event, note: Note) -> Result:
+    """Run a plan, or as much of it as there is until `stop`; `note` hears how far it is."""
+    started = time.monotonic()
+    async with open_arena(plan) as arena:
+        arena.open_to_all()
+        breaking = asyncio.create_task(_break(arena))
+        try:
+            await _last(arena, stop, note, started)
+        finally:
+            breaking.cancel()
+        await arena.faults.finish()
+        seconds = time.monotonic() - started
+        settled = await arena.settle()
+        await arena.close()
+        outcome = await _account(arena, settled=settled)
+    verdict = await asyncio.to_thread(judge, outcome)
+    evidence.keep(plan, outcome, verdict, arena.witness.records, seconds)
+    return Result(verdict, seconds)
+
+
+async def _break(arena: Arena) -> None:
+    """Begin one fault after the other, at random moments."""
+    plan = arena.plan
+    if not plan.kinds:
+        return
+    chance = random.Random(arena.chance.random())
+    for kind in kinds(chance, plan.kinds):
+        await asyncio.sleep(chance.expovariate(1 / plan.pause_seconds))
+        if plan.faults is not None and len(arena.faults.done) >= plan.faults:
+            return
+        arena.faults.start(kind)
+
+
+async def _last(arena: Arena, stop: asyncio.Event, note: Note, started: float) -> None:
+    """Wait until the plan is fulfilled."""
+    while not stop.is_set():
+        share = _share_done(arena, time.monotonic() - started)
+        note(arena, share)
+        if share >= 1:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TICK_S):
+                await stop.wait()
+
+
+def _share_done(arena: Arena, seconds: float) -> float:
+    plan = arena.plan
+    over = sum(fault.ended is not None for fault in arena.faults.done)
+    goals = (
+        (seconds / 60, plan.minutes),
+        (over, plan.faults),
+        (len(arena.live.finished), plan.matches),
+    )
+    return max((done / goal for done, goal in goals if goal), default=0.0)
+
+
+async def _account(arena: Arena, *, settled: bool) -> Outcome:
+    """Put together what everybody knows, once nothing moves any more."""
+    if settled:
+        for bot in arena.bots:
+            bot.view.check_all_finished()
+    await _stop_hubs(arena)
+    logs = await _read_logs(arena)
+    expected_hp = STARTING_HP * len(arena.witness.attendance.agents)
+    return Outcome(
+        logs=logs,
+        moves=[move for bot in arena.bots for move in bot.moves],
+        silent=frozenset(bot.agent_id for bot in arena.bots if bot.silent),
+        faults=arena.faults.done,
+        absences=arena.witness.attendance.absences,
+        prints=arena.witness.prints,
+        troubles=[*arena.witness.troubles, *await _leftovers(arena)],
+        store_started=arena.faults.store_started,
+        events=arena.witness.events,
+        hp_difference=await arena.lobby.total_hp() - expected_hp,
+    )
+
+
+async def _stop_hubs(arena: Arena) -> None:
+    for place in arena.places:
+        crashes = [f"code {code}" for code in place.hub.crashes]
+        code = await place.hub.terminate()
+        unclean = [f"code {code} after SIGTERM"] if code else []
+        for what, details in (("hub crashed", crashes), ("unclean exit", unclean)):
+            for detail in details:
+                who = f"hub {place.number}"
+                trouble = Trouble(what=what, at=now_ms(), who=who, detail=detail)
+                arena.witness.troubles.append(trouble)
+
+
+async def _leftovers(arena: Arena) -> list[Trouble]:
+    """List the matches that have not ended and the agents that are not free."""
+    names = [bot.agent_id for bot in arena.bots]
+    seats = await arena.lobby.seats(names)
+    stuck = [name for name, match_id in zip(names, seats, strict=True) if match_id is not None]
+    matches = [*await arena.lobby.live(), *await arena.lobby.forming()]
+    waiting = await arena.lobby.count_waiting()
+    at = now_ms()
+    return [
+        *(Trouble(what="agent stuck", at=at, who=name) for name in stuck),
+        *(Trouble(what="agent stuck", at=at, who="in the queue") for _ in range(waiting)),
+        *(Trouble(what="match not finished", at=at, who="", match_id=each) for each in matches),
+    ]
+
+
+async def _read_logs(arena: Arena) -> Logs:
+    return {match_id: await arena.tables.log(match_id, 1) async for match_id in _all_matches(arena)}
+
+
+async def _all_matches(arena: Arena) -> AsyncIterator[MatchId]:
+    before: int | None = None
+    while True:
+        page = await arena.history.page(before=before, limit=PAGE)
+        for match_id in page.match_ids:
+            yield match_id
+        before = page.next
+        if before is None:
+            return
