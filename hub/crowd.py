@@ -144,17 +144,18 @@ class Crowd:
 
 
 def _write(current: _Pass, upto: int) -> None:
-    outboxes = current.outboxes[current.at : upto]
+    outboxes = current.outboxes
     if current.act is not None:
-        for outbox in outboxes:
-            current.act(outbox)
+        for at in range(current.at, upto):
+            current.act(outboxes[at])
         return
     assert current.frames is not None
     frames = current.frames
-    for outbox in outboxes:
+    for at in range(current.at, upto):
+        outbox = outboxes[at]
         if outbox.ready:
             try:
-                outbox.transmit(frames[outbox.format])
+                outbox.transport.write(frames[outbox.format])
             except (OSError, RuntimeError) as error:  # the transport closed without a word
                 outbox.end()
                 _log.info("write_failed", reason=str(error))

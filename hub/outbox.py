@@ -160,7 +160,7 @@ class Outbox:
         "format",
         "ready",
         "skipped",
-        "transmit",
+        "transport",
     )
 
     def __init__(
@@ -175,7 +175,7 @@ class Outbox:
         self.ready = True
         self.behind = False
         self.skipped = 0  # messages of a crowd's that it was spared while behind
-        self.transmit: Callable[[bytes], None] = connection.transport.write
+        self.transport = connection.transport
         self._connection = connection
         self._on_overflow = on_overflow
         self._on_drained = on_drained
@@ -202,7 +202,7 @@ class Outbox:
         """Hand to the transport what is pending."""
         pending, self._pending = self._pending, []
         if pending and self.ready:
-            self.transmit(b"".join(pending))
+            self.transport.write(b"".join(pending))
 
     def close(self, code: int, reason: str, *, reconnect: bool = True, retry_ms: int = 0) -> None:
         """Say bye, the last message, and close the socket; only the first call counts.
@@ -213,7 +213,7 @@ class Outbox:
             self.flush()
             if self.ready or self.behind:
                 bye = Bye(code=code, reason=reason, reconnect=reconnect, retry_ms=retry_ms)
-                self.transmit(frame(encode(bye, self.format), self.format))
+                self.transport.write(frame(encode(bye, self.format), self.format))
             self.end()
             self._closing = asyncio.create_task(self._close(code, reason))
 
