@@ -6,6 +6,7 @@ every hub knows who can be seated, and a dead hub's agents are absent when its l
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from typing import Protocol, TypeVar
 
 from hub.listing import row
@@ -22,7 +23,7 @@ from hub.store.lobby import (
     Standing,
     read_notice,
 )
-from hub.store.tables import SeatPresence, Tables
+from hub.store.tables import Tables
 from protocol.messages import (
     AgentId,
     Error,
@@ -88,7 +89,7 @@ class Hall:
         self._agents.setdefault(socket.agent_id, set()).add(socket)
         standing = await self._lobby.enter(socket.agent_id, name, self.hub_id)
         if standing.first and standing.match_id is not None:
-            await self._announce(socket.agent_id, standing.match_id, connected=True)
+            await self._announce(socket.agent_id, standing.match_id)
         return standing
 
     async def leave(self, socket: AgentSocket) -> None:
@@ -98,13 +99,8 @@ class Hall:
         if sockets:
             return
         del self._agents[socket.agent_id]
-        try:
-            if not await self._lobby.vouch(socket.agent_id, self.hub_id, connected=False):
-                (match_id,) = await self._lobby.seats([socket.agent_id])
-                if match_id is not None:
-                    await self._announce(socket.agent_id, match_id, connected=False)
-        except StoreUnavailable:
-            pass  # the lease runs out by itself
+        with suppress(StoreUnavailable):  # the lease runs out by itself
+            await self._part(socket.agent_id)
 
     async def run(self) -> None:
         """Renew the leases of the agents here, until cancelled."""
@@ -153,11 +149,18 @@ class Hall:
             if match is not None
         ]
 
-    async def _announce(self, agent_id: AgentId, match_id: MatchId, *, connected: bool) -> None:
+    async def _part(self, agent_id: AgentId) -> None:
+        """Stop vouching for an agent whose last socket here has gone."""
+        if not await self._lobby.vouch(agent_id, self.hub_id, connected=False):
+            (match_id,) = await self._lobby.seats([agent_id])
+            if match_id is not None:
+                await self._announce(agent_id, match_id)
+
+    async def _announce(self, agent_id: AgentId, match_id: MatchId) -> None:
         table = await self._relay.open(match_id)
         seat = None if table is None else seat_of(table.match, agent_id)
         if seat is not None:
-            await self._tables.announce(match_id, SeatPresence(seat, connected))
+            await self._lobby.announce(agent_id, match_id, seat)
 
     def _hear(self, message: bytes) -> None:
         notice = read_notice(message)

@@ -38,11 +38,12 @@ _log = structlog.get_logger()
 
 
 class TableFeed:
-    """One table's channel: puts what it carries in order and fills gaps from the log."""
+    """One table's channel: puts what it carries in order and fills gaps from the store."""
 
-    def __init__(self, table: Table, tables: Tables) -> None:
+    def __init__(self, table: Table, tables: Tables, lobby: Lobby) -> None:
         self.table = table
         self._tables = tables
+        self._lobby = lobby
         self._waiting: list[Update] = []
         self._repair: asyncio.Task[None] | None = None
 
@@ -68,10 +69,10 @@ class TableFeed:
         if self._repair is not None:
             await asyncio.shield(self._repair)
 
-    def close(self) -> None:
-        """Stop a repair that is under way."""
-        if self._repair is not None:
-            self._repair.cancel()
+    @property
+    def is_idle(self) -> bool:
+        """Tell whether nobody here needs the table."""
+        return not self.table.is_followed and self._repair is None
 
     def _apply(self) -> None:
         while self._waiting and self._repair is None:
@@ -84,9 +85,14 @@ class TableFeed:
                 self.table.advance(update)
 
     async def _catch_up(self) -> None:
+        agent_ids = [player.agent_id for player in self.table.match.players]
         while True:
             try:
-                missed = await read_missed(self._tables, self.table)
+                missed, connected, (spectators,) = await asyncio.gather(
+                    read_missed(self._tables, self.table),
+                    self._lobby.connected(agent_ids),
+                    self._tables.crowds([self.table.match_id]),
+                )
                 break
             except StoreUnavailable:
                 await asyncio.sleep(RETRY_SECONDS)
@@ -94,6 +100,9 @@ class TableFeed:
         if missed is not None and missed.first_seq == self.table.seq + 1:
             _log.info("feed_repaired", match_id=self.table.match_id, events=len(missed.events))
             self.table.advance(missed)
+        for seat, is_connected in enumerate(connected):
+            self.table.note(SeatPresence(seat, is_connected))
+        self.table.resize(CrowdSize(spectators))
         self._apply()
 
 
@@ -141,9 +150,11 @@ class Relay:
 
     async def open(self, match_id: str) -> Table | None:
         """Follow a table, if this hub does not yet; None if there is no such match."""
+        self._idle.discard(match_id)  # whoever opens it is about to follow it
         if match_id in self._open:
-            await self._open[match_id][0].repaired()
-            return self._open[match_id][0].table
+            channel, _ = self._open[match_id]
+            await channel.repaired()
+            return channel.table
         if match_id not in self._opening:
             self._opening[match_id] = asyncio.create_task(self._open_table(match_id))
         return await asyncio.shield(self._opening[match_id])
@@ -207,12 +218,15 @@ class Relay:
     async def _tidy(self) -> None:
         while True:
             await asyncio.sleep(LINGER_SECONDS)
-            idle = {each for each, (feed, _) in self._open.items() if not feed.table.is_followed}
-            for match_id in idle & self._idle:
-                channel, subscription = self._open.pop(match_id)
-                channel.close()
-                await self._feed.unsubscribe(subscription)
-            self._idle = idle
+            await self.tidy()
+
+    async def tidy(self) -> None:
+        """Stop following the tables that nobody here has needed since the last time."""
+        idle = {each for each, (channel, _) in self._open.items() if channel.is_idle}
+        left = [self._open.pop(match_id) for match_id in idle & self._idle]
+        self._idle = idle
+        for _, subscription in left:
+            self._feed.unsubscribe(subscription)
 
     async def _open_table(self, match_id: str) -> Table | None:
         try:
@@ -229,7 +243,7 @@ class Relay:
             del self._opening[match_id]
 
     async def _subscribe(self, table: Table) -> None:
-        channel = TableFeed(table, self._tables)
+        channel = TableFeed(table, self._tables, self._lobby)
         subscription = Subscription(
             self._keys.feed(table.match_id), channel.on_message, channel.repair
         )

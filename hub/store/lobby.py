@@ -23,6 +23,7 @@ _FORM = Script("form")
 _FORMED = Script("formed")
 _BOOK = Script("book")
 _GRANT = Script("grant")
+_ANNOUNCE = Script("announce")
 
 PRESENCE_LEASE_MS = 15_000  # how long a hub vouches for an agent's connection at a time
 WAITING_LIMIT = 400  # agents looked at when a table is formed: the longest waiting
@@ -163,6 +164,11 @@ class Lobby:
         """Tell which agents are connected to some hub."""
         calls = [self._link.call("EXISTS", self._keys.presence(each)) for each in agent_ids]
         return [await call == 1 for call in calls]
+
+    async def announce(self, agent_id: str, match_id: str, seat: int) -> None:
+        """Tell every hub that follows a table whether a seat's agent is connected."""
+        keys = self._keys
+        await self._link.run(_ANNOUNCE, [keys.presence(agent_id)], keys.feed(match_id), seat)
 
     async def seats(self, agent_ids: Sequence[str]) -> list[MatchId | None]:
         """Tell which match each agent sits in."""

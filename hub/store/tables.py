@@ -227,11 +227,6 @@ class Tables:
         entries = await self._link.call(*newest)
         return entries[0][1][1] if entries else None
 
-    async def announce(self, match_id: str, presence: SeatPresence) -> None:
-        """Tell every hub that follows a table that a seat's sockets came or went."""
-        message = msgspec.msgpack.encode([_PRESENCE, presence.seat, presence.connected])
-        await self._link.call("PUBLISH", self._keys.feed(match_id), message)
-
     async def count_crowd(self, match_id: str, hub_id: str, here: int) -> int:
         """Note how many spectators a hub has, for CROWD_LEASE_MS; how many there are in all."""
         keys = [self._keys.crowd(match_id), self._keys.feed(match_id)]

@@ -61,16 +61,15 @@ async def insist(socket: Socket, **message: Any) -> Map:
 
 async def test_an_action_waits_for_the_store_and_counts_once(hub: Hub, store: Store) -> None:
     async with seat_four(hub) as party:
-        action = {**placement(party.roll), "id": "the key"}
+        agent, action = party.current, {**placement(party.roll), "id": "the key"}
         store.kill()
-        reply = await party.current.ask(**action)
+        reply = await agent.ask(**action)
         assert (reply["code"], reply["retry_ms"] > 0) == ("unavailable", True)
         assert "send it again" in reply["message"]
         store.start()
-        ack = await insist(party.current, **action)
+        ack = await insist(agent, **action)
         assert (ack["type"], ack["seq"], ack["replayed"]) == ("ack", 4, False)
-        again = await party.current.ask(**action)
-        assert again == {**ack, "replayed": True}
+        assert await agent.ask(**action) == {**ack, "replayed": True}
         await assert_goes_on(party)
 
 
@@ -90,11 +89,11 @@ async def test_an_action_that_was_committed_unheard_is_not_repeated(
     monkeypatch.setattr("hub.app.Link", partial(Link, answer_seconds=0.2))
     hub = await make_hub(url=store.url)
     async with seat_four(hub) as party:
-        action = {**placement(party.roll), "id": "the key"}
+        agent, action = party.current, {**placement(party.roll), "id": "the key"}
         store.pause()
-        assert (await party.current.ask(**action))["code"] == "unavailable"
+        assert (await agent.ask(**action))["code"] == "unavailable"
         store.resume()
-        ack = await insist(party.current, **action)
+        ack = await insist(agent, **action)
         assert (ack["type"], ack["seq"], ack["replayed"]) == ("ack", 4, True)
         await assert_goes_on(party)
 
@@ -135,6 +134,7 @@ async def test_everyone_is_told_once(hub: Hub, store: Store) -> None:
 
 async def test_spectators_lose_no_event(hub: Hub, store: Store) -> None:
     async with seat_four(hub) as party, dial(hub, f"/watch/{party.match_id}?after=0") as spectator:
+        await spectator.until("roll")
         store.kill()
         await party.current.ask(type="leave")
         store.start()

@@ -25,17 +25,18 @@ from hub.store.link import Link
 from hub.store.lobby import InQueue, JoinRequest, Lobby
 from hub.store.stamps import AT_COMMIT
 from hub.store.tables import Committed, Record, TableCopy, Tables, record_key
-from protocol.codec import decode_event
+from protocol.codec import decode_event, decode_server
 from protocol.messages import (
     Action,
     AgentId,
     AnyEvent,
+    Event,
     ListedMatch,
     MatchId,
-    Message,
     Placed,
     PlaceParams,
     Presence,
+    ServerMessage,
     Snapshot,
 )
 
@@ -71,7 +72,7 @@ class Parts:
         chosen = Settings(turn_ms=turn_ms, away_ms=turn_ms, platform_fee_bps=fee_bps)
         self.id = f"hub-{secrets.token_hex(4)}"
         self.keys = keys
-        self.link = Link(url, answer_seconds=answer_seconds)
+        self.link = Link(f"{url}&client_name={self.id}", answer_seconds=answer_seconds)
         self.tables = Tables(self.link, keys, lease_ms=lease_ms, outage_ms=outage_ms)
         self.lobby = Lobby(self.link, keys, chosen.starting_hp, lease_ms=presence_ms)
         self.feed = Feed(self.link, keys.probe(self.id))
@@ -126,6 +127,15 @@ class Parts:
         assert loaded is not None
         return loaded.copy.match
 
+    async def subscribers(self) -> list[str]:
+        """List the server's ids of this hub's subscriber connections."""
+        clients: bytes = await self.link.call("CLIENT", "LIST", "TYPE", "pubsub")
+        return [
+            line.split()[0].removeprefix("id=")
+            for line in clients.decode().splitlines()
+            if f" name={self.id} " in line
+        ]
+
     async def platform_fees(self) -> int:
         return int(await self.link.call("HGET", self.keys.counters, "platform_fees") or 0)
 
@@ -146,6 +156,8 @@ class Parts:
 
     async def listen(self) -> None:
         """Run the feed from now on."""
+        if self.feed.live:
+            return
         await self.feed.start()
         self.run(self.feed.run())
 
@@ -297,25 +309,18 @@ class Ear(Heard):
 
 
 class Viewer(Heard):
-    """A socket that follows a table and keeps what it gets."""
+    """An agent's socket that follows a table and keeps what it gets."""
 
-    def __init__(self, *, first: bool = False) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.first = first
-        self.events: list[AnyEvent] = []
-        self.snapshots: list[Snapshot] = []
-        self.presence: list[Presence] = []
+        self.messages: list[ServerMessage] = []
         self.over: list[MatchId] = []
 
     def deliver(self, batch: Batch) -> None:
-        self.events += [decode_event(packed, "msgpack") for packed in batch._packed]
-        self.grow()
-
-    def send(self, message: Message) -> None:
-        if isinstance(message, Snapshot):
-            self.snapshots.append(message)
-        if isinstance(message, Presence):
-            self.presence.append(message)
+        for packed in batch._packed:
+            message = decode_server(packed, "msgpack")
+            assert message is not None
+            self.messages.append(message)
         self.grow()
 
     def ended(self, match_id: MatchId) -> None:
@@ -324,11 +329,26 @@ class Viewer(Heard):
 
     @property
     def seqs(self) -> list[int]:
-        return [event.seq for event in self.events]
+        """List the numbers of the events that came."""
+        return [message.seq for message in self.messages if isinstance(message, Event)]
+
+    @property
+    def snapshots(self) -> list[Snapshot]:
+        return [message for message in self.messages if isinstance(message, Snapshot)]
+
+    @property
+    def presence(self) -> list[tuple[int, bool]]:
+        """List each seat that came or went, and which it was."""
+        return [(each.seat, each.connected) for each in self.messages if isinstance(each, Presence)]
 
     async def see(self, seq: int) -> None:
         """Wait for an event."""
         while seq not in self.seqs:
+            await self.grown()
+
+    async def see_presence(self, seat: int, connected: bool) -> None:
+        """Wait until a seat was last seen to be so."""
+        while (seat, connected) not in self.presence[-1:]:
             await self.grown()
 
     async def end(self) -> None:

@@ -265,8 +265,8 @@ async def refused(parts: Parts, step: tuple[Match, tuple[AnyEvent, ...]], **how:
     before = await everything(parts)
     outcome = await parts.tables.commit(*step, **how)
     assert await everything(parts) == before
-    await parts.tables.announce(step[0].match_id, SeatPresence(0, True))
-    assert [read_update(each) for each in await ear.hear(1)] == [SeatPresence(0, True)]
+    await parts.lobby.announce("ana", step[0].match_id, 0)
+    assert [read_update(each) for each in await ear.hear(1)] == [SeatPresence(0, False)]
     return outcome
 
 
