@@ -12,7 +12,8 @@ import msgspec
 from protocol.messages import AgentId, ListedAgent, ListedMatch, MatchId
 
 from .keys import Keys
-from .link import Argument, Link, Script
+from .link import Link, Script
+from .wire import Argument
 
 _ENTER = Script("enter")
 _VOUCH = Script("vouch")

@@ -13,8 +13,9 @@ from hub.rules.match import Match
 from protocol.messages import AnyEvent, MatchId
 
 from .keys import Keys
-from .link import Argument, Link, Script
+from .link import Link, Script
 from .stamps import Stamp, pack
+from .wire import Argument
 
 _COMMIT = Script("commit")
 _CLAIM = Script("claim")
