@@ -4,8 +4,8 @@ import itertools
 import os
 import secrets
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
 from hub.store.embedded import EmbeddedValkey
@@ -44,13 +44,22 @@ class Bench:
         core = self.server_core if core is None else core
         return HubProcess.start(self.redis_url, self.prefix, self._folder, core)
 
+    @contextmanager
+    def on_server_core(self) -> Iterator[None]:
+        """Let this process do what a server would."""
+        os.sched_setaffinity(0, {self.server_core})
+        try:
+            yield
+        finally:
+            os.sched_setaffinity(0, {self.other_core})
+
     async def clear(self) -> None:
         """Forget all tables: a hub that starts looks after those that no hub has watched."""
         await self.link.call("FLUSHALL")
 
-    def crowd(self, *, nice: int = 0) -> Crowd:
-        """Start clients that cost little."""
-        return Crowd(self.other_core, nice=nice)
+    def crowd(self, *, nice: int = 0, lazy: bool = False) -> Crowd:
+        """Start clients that cost little: see Crowd."""
+        return Crowd(self.other_core, nice=nice, lazy=lazy)
 
 
 @asynccontextmanager

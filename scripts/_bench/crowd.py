@@ -6,15 +6,23 @@ from .process import Program
 OPEN_AT_ONCE = 64  # handshakes under way, within any server's backlog
 
 
-class Crowd:
-    """Clients that count what they get."""
+LAZY_US = 300
 
-    def __init__(self, core: int, *, nice: int = 0) -> None:
+
+class Crowd:
+    """Clients that count what they get.
+
+    Lazy ones look at their sockets only so often. Like clients on other machines, they cost the
+    sender no wake-up for each message, but they are no good for measuring latency.
+    """
+
+    def __init__(self, core: int, *, nice: int = 0, lazy: bool = False) -> None:
         native = build("crowd")
+        arguments = [str(LAZY_US)] if lazy else []
         self.program = (
-            Program.python("crowd_python", core=core, nice=nice)
+            Program.python("crowd_python", *arguments, core=core, nice=nice)
             if native is None
-            else Program([str(native)], core, nice=nice)
+            else Program([str(native), *arguments], core, nice=nice)
         )
 
     def __enter__(self) -> "Crowd":

@@ -8,6 +8,7 @@ import asyncio
 import socket
 import statistics
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from typing import Any
 
@@ -30,10 +31,13 @@ BUSY_SECONDS = 6.0
 PAUSE_SECONDS = 0.2
 ACTION_BYTES = 150
 WARM_UP = 30
+WARM_UP_MOVES = 5  # of each table
+FLOOR_SAMPLES = 400
+FLOOR_ROUNDS = 20  # so that one table lasts for all samples
 LIMIT_MEDIAN, LIMIT_P99 = 2.0, 4.0
 MICRO = 1e6
 
-FLOOR = "floor: EVALSHA + echo"
+ONE, BUSY = "one table", f"{BUSY_TABLES} tables"
 
 
 class BareLink:
@@ -84,65 +88,74 @@ class Latencies:
 
 
 async def moves(bench: Bench) -> Report:
-    """Play across two hubs, at one table and at many."""
+    """Play across two hubs, at one table and at many; the floor keeps the same pace as each."""
     found = Latencies()
-    late: list[float] = []
-    errors: list[str] = []
+    notes: list[str] = []
     with ExitStack() as exits:
-        hubs = [
-            exits.enter_context(bench.hub(core)) for core in (bench.server_core, bench.other_core)
-        ]
-        ports = [hub.port for hub in hubs]
-        bare = exits.enter_context(Program.python("bare", core=bench.server_core))
-        echo_port = int(bare.read())
+        cores = (bench.server_core, bench.other_core)
+        ports = [exits.enter_context(bench.hub(core)).port for core in cores]
+        echo = exits.enter_context(Program.python("bare", core=bench.server_core))
+        echo_port = int(echo.read())
         for _ in range(bench.repeats):
-            found.add(FLOOR, await _floor(bench, echo_port))
-            for tables, pause in ((1, 0.0), (BUSY_TABLES, PAUSE_SECONDS)):
-                live = [LiveTable(await bench.dealer.open(), ports) for _ in range(tables)]
-                with closing(Players(live, pause)) as players:
-                    players.settle(0.1)
-                    players.play(MOVES * tables, BUSY_SECONDS)
-                    found.add(_name(tables), players.latencies)
-                    late += players.late
-                    errors += players.errors
-                for table in live:
-                    table.close()
-    notes = [f"The bench sent its moves late by {p99(late) * 1000:.2f} ms at p99."]
+            for name, tables, pause in ((ONE, 1, 0.0), (BUSY, BUSY_TABLES, PAUSE_SECONDS)):
+                found.add(f"floor, {name}", await _floor(bench, echo_port, tables, pause))
+                latencies, trouble = await _play(bench, ports, tables, pause)
+                found.add(f"hub, {name}", latencies)
+                notes += trouble
+    names = (ONE, BUSY)
     return Report(
         f"Moves: from a bot's frame to another bot on another hub; {BUSY_TABLES} tables"
         f" at {1 / PAUSE_SECONDS:.0f} moves a second each",
         (*found.medians.figures(), *found.p99s.figures()),
         (
-            *(found.medians.ratio(_name(n), FLOOR, LIMIT_MEDIAN) for n in (1, BUSY_TABLES)),
-            *(found.p99s.ratio(_name(n), FLOOR, LIMIT_P99) for n in (1, BUSY_TABLES)),
+            *(found.medians.ratio(f"hub, {n}", f"floor, {n}", LIMIT_MEDIAN) for n in names),
+            *(found.p99s.ratio(f"hub, {n}", f"floor, {n}", LIMIT_P99) for n in names),
         ),
-        (*notes, *(f"Errors: {errors}" for _ in errors[:1])),
+        ("The floor is one EVALSHA of a bare client and one echo, as many a second.", *notes),
     )
 
 
-async def _floor(bench: Bench, echo_port: int) -> list[float]:
-    """Pair the times of commits with those of echoes."""
-    with closing(BareLink(bench.redis_url)) as link:
-        dealer = Dealer(bench.tables)
-        bare = Dealer(Tables(link, bench.keys), load_by=bench.tables)  # type: ignore[arg-type]
-        for _ in range(4):
-            play = await dealer.open()
-            for _ in range(MOVES):
-                await bare.move(play)
-        commits = link.took
-    return [sum(pair) for pair in zip(commits, _echoes(echo_port, len(commits)), strict=True)]
+async def _play(
+    bench: Bench, ports: Sequence[int], tables: int, pause: float
+) -> tuple[list[float], list[str]]:
+    """Play tables whose seats are on one hub and the other in turn; the errors, too.
+
+    One table at a time is played until there are as many samples as the floor has.
+    """
+    latencies: list[float] = []
+    errors: list[str] = []
+    while len(latencies) < FLOOR_SAMPLES:
+        live = [LiveTable(await bench.dealer.open(), ports) for _ in range(tables)]
+        with closing(Players(live, pause)) as players:
+            players.settle(0.1)
+            players.play(MOVES * tables, BUSY_SECONDS)
+        for table in live:
+            table.close()
+        latencies += players.latencies[WARM_UP_MOVES * tables :]
+        errors += players.errors
+    return latencies, sorted(set(errors))
 
 
-def _echoes(port: int, count: int) -> list[float]:
+async def _floor(bench: Bench, echo_port: int, tables: int, pause: float) -> list[float]:
+    """Pair the times of commits with those of echoes, each across the two cores."""
+    gap = pause / tables
+    plays = [await bench.dealer.open(FLOOR_ROUNDS) for _ in range(tables)]
+    with closing(BareLink(bench.redis_url)) as link, bench.on_server_core():
+        dealer = Dealer(Tables(link, bench.keys), load_by=bench.tables)  # type: ignore[arg-type]
+        for number in range(WARM_UP + FLOOR_SAMPLES):
+            move = plays[number % tables].next_move()
+            await asyncio.sleep(gap)
+            await dealer.commit(plays[number % tables], move)
+    return [sum(pair) for pair in zip(link.took[WARM_UP:], _echoes(echo_port, gap), strict=True)]
+
+
+def _echoes(port: int, gap: float) -> list[float]:
     message, took = bytes(ACTION_BYTES), []
     with closing(Wire(port, "/")) as wire:
-        for _ in range(WARM_UP + count):
+        for _ in range(WARM_UP + FLOOR_SAMPLES):
+            time.sleep(gap)
             started = time.perf_counter()
             wire.send(message)
             wire.take()
             took.append(time.perf_counter() - started)
     return took[WARM_UP:]
-
-
-def _name(tables: int) -> str:
-    return "hub, one table" if tables == 1 else f"hub, {tables} tables"

@@ -34,7 +34,7 @@ async def tables(bench: Bench, count: int = TABLES) -> Report:
     """Deliver moves to many tables of four agents, on the hub and by the bare package's send()."""
     series = Series("us of CPU a delivery")
     with ExitStack() as exits:
-        hub, crowd = exits.enter_context(bench.hub()), exits.enter_context(bench.crowd())
+        hub, crowd = exits.enter_context(bench.hub()), exits.enter_context(bench.crowd(lazy=True))
         plays = [await bench.dealer.open() for _ in range(count)]
         seat_agents(crowd, hub.port, plays)
         bare, other = _bare(bench, exits, count * SEATS)
@@ -107,7 +107,7 @@ def seat_agents(crowd: Crowd, port: int, plays: Sequence[Play]) -> None:
 
 def _bare(bench: Bench, exits: ExitStack, count: int) -> tuple[Program, Crowd]:
     bare = exits.enter_context(Program.python("bare", core=bench.server_core))
-    crowd = exits.enter_context(bench.crowd())
+    crowd = exits.enter_context(bench.crowd(lazy=True))
     crowd.open(int(bare.read()), count, "/")
     return bare, crowd
 

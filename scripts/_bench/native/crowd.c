@@ -1,6 +1,10 @@
 /* Many cheap WebSocket clients in one process: they count bytes, tell when enough have come, and echo.
  *
  * Frames are not parsed beyond the end of the handshake, so that a server is what is measured.
+ * With an argument, a number of microseconds, it looks at its sockets only so often. Like clients on
+ * other machines, it then costs the sender no wake-up of a sleeping process for each message, which
+ * is as much as the rest of a send() and depends on how fast the receiver is.
+ *
  * Commands come on stdin, one a line, and each is answered by one line on stdout:
  *
  *   add COUNT GROUP        plan that many sockets; the next line is the path of the request (empty:
@@ -68,6 +72,7 @@ static int latency_count, latency_room;
 static char buffer[BUFFER], echo_frame[8192];
 static int echo_bytes;
 static int64_t echoed, echo_until;
+static int lazy_us;
 
 static int64_t now_ns(void) {
     struct timespec t;
@@ -203,8 +208,12 @@ static void readable(struct socket_ *s) {
 }
 
 static int turn(int wait_ms) {
+    static int is_full;
     struct epoll_event events[EVENTS];
-    int n = epoll_wait(epoll_fd, events, EVENTS, wait_ms);
+    if (lazy_us && wait_ms && !is_full)
+        usleep(lazy_us);
+    int n = epoll_wait(epoll_fd, events, EVENTS, lazy_us ? 0 : wait_ms);
+    is_full = n == EVENTS;
     for (int i = 0; i < n; i++) {
         struct socket_ *s = &sockets[events[i].data.u32];
         if (s->state == CONNECTING)
@@ -247,9 +256,9 @@ static int next_line(void) {
         input_from = 0;
         while (!stdin_ready()) {
             struct pollfd p[2] = {{.fd = 0, .events = POLLIN}, {.fd = epoll_fd, .events = POLLIN}};
-            poll(p, 2, -1);
-            if (p[1].revents)
-                turn(0);
+            if (!lazy_us)
+                poll(p, 2, -1);
+            turn(1);
         }
         ssize_t n = read(0, input + input_to, sizeof input - input_to);
         if (n <= 0)
@@ -313,10 +322,8 @@ static void wait_all(const char *command) {
     int64_t end = now_ns() + seconds * 1e9;
     int left;
     while ((left = missing()) > 0 && now_ns() < end)
-        for (int i = 0; i < left && now_ns() < end;) {
-            int n = turn(10);
-            i += n > 0 ? n : left;
-        }
+        for (int i = 0, n = 1; i < left && n > 0; i += n)
+            n = turn(10);
     printf("got %d\n", left);
 }
 
@@ -395,7 +402,8 @@ static void close_all(void) {
     printf("closed\n");
 }
 
-int main(void) {
+int main(int count, char **arguments) {
+    lazy_us = count > 1 ? atoi(arguments[1]) : 0;
     epoll_fd = epoll_create1(0);
     while (next_line()) {
         if (!strncmp(line, "expect", 6)) expect(line);
