@@ -42,9 +42,7 @@ async def run(plan: Plan, stop: asyncio.Event, note: Note) -> Result:
             breaking.cancel()
         await arena.faults.finish()
         seconds = time.monotonic() - started
-        settled = await arena.settle()
-        await arena.close()
-        outcome = await _account(arena, settled=settled)
+        outcome = await conclude(arena)
     verdict = await asyncio.to_thread(judge, outcome)
     evidence.keep(plan, outcome, verdict, arena.witness.records, seconds)
     return Result(verdict, seconds)
@@ -86,11 +84,12 @@ def _share_done(arena: Arena, seconds: float) -> float:
     return max((done / goal for done, goal in goals if goal), default=0.0)
 
 
-async def _account(arena: Arena, *, settled: bool) -> Outcome:
-    """Put together what everybody knows, once nothing moves any more."""
-    if settled:
+async def conclude(arena: Arena) -> Outcome:
+    """Let the matches under way end, stop everything and put together what everybody knows."""
+    if await arena.settle():
         for bot in arena.bots:
             bot.view.check_all_finished()
+    await arena.close()
     await _stop_hubs(arena)
     logs = await _read_logs(arena)
     expected_hp = STARTING_HP * len(arena.witness.attendance.agents)
