@@ -22,6 +22,7 @@ from tests.store.parts import (
     place,
     placed,
     unhurried,
+    until,
 )
 
 COMMITS = 12
@@ -323,22 +324,50 @@ async def test_who_came_or_went_while_the_feed_was_broken_is_seen_after(
     await viewer.see_presence(1, False)
 
 
-async def test_who_came_or_went_before_the_subscription_is_seen(make_parts: MakeParts) -> None:
-    """The table is loaded, then subscribed to: meanwhile somebody goes."""
+async def open_while(parts: Parts, match_id: MatchId, at: int, event: Awaitable[object]) -> Table:
+    """Open a table, and let something happen after so many of the round trips that it takes."""
+    before = parts.link.round_trips
+    opening = asyncio.create_task(parts.relay.open(match_id))
+    await until(lambda: opening.done() or parts.link.round_trips >= before + at)
+    await event
+    table = await opening
+    assert table is not None
+    return table
+
+
+@pytest.mark.parametrize("at", range(5))
+async def test_who_goes_while_a_table_is_opened_is_seen_to_have_gone(
+    make_parts: MakeParts, at: int
+) -> None:
     here, there = make_parts(), make_parts()
     match_id = await here.seat()
     await here.listen()
     gone = (await here.match(match_id)).players[1].agent_id
-    going: list[asyncio.Future[bool]] = []
-    opening = asyncio.create_task(here.relay.open(match_id))
-    while not opening.done():
-        if not going and here.link.round_trips > 1:
-            going.append(asyncio.ensure_future(there.lobby.vouch(gone, here.id, connected=False)))
-        await asyncio.sleep(0)
-    await asyncio.gather(*going)
-    await there.lobby.announce(gone, match_id, 1)
-    viewer = await follow(here, match_id)
-    assert not viewer.snapshots[0].state.players[1].connected
+
+    async def go() -> None:
+        await there.lobby.vouch(gone, here.id, connected=False)
+        await there.lobby.announce(gone, match_id, 1)
+
+    table = await open_while(here, match_id, at, go())
+    viewer = Viewer()
+    await here.relay.follow(table, viewer, None)
+    if viewer.snapshots[0].state.players[1].connected:
+        await viewer.see_presence(1, False)
+
+
+@pytest.mark.parametrize("at", range(5))
+async def test_what_is_committed_while_a_table_is_opened_is_not_missed(
+    make_parts: MakeParts, at: int
+) -> None:
+    """Nothing comes after it that would show that it is missing."""
+    here, there = make_parts(), make_parts()
+    match = await create(here.tables)
+    await here.listen()
+    table = await open_while(here, match.match_id, at, there.tables.commit(*placed(match)))
+    viewer = Viewer()
+    await here.relay.follow(table, viewer, 0)
+    await viewer.see(match.seq + 2)
+    assert viewer.seqs == list(range(1, match.seq + 3))
 
 
 # ---- Tables that nobody needs

@@ -243,6 +243,21 @@ async def test_a_subscription_made_while_the_store_is_away_takes_effect_when_it_
     assert (first.resumed, later.resumed) == (1, 0)
 
 
+async def test_a_subscription_that_is_under_way_as_the_connection_breaks_takes_effect(
+    listener: Listener, valkey: OwnValkey, other: Link
+) -> None:
+    await listener.hear("first")
+    valkey.pause()
+    later = Ear("later")
+    subscribing = asyncio.create_task(listener.feed.subscribe(later.subscription))
+    await asyncio.sleep(0)
+    valkey.kill()
+    valkey.start()
+    await subscribing
+    await publish(other, "later", "x")
+    assert await later.hear(1) == [b"x"]
+
+
 async def test_a_channel_left_while_the_store_is_away_stays_left(
     listener: Listener, valkey: OwnValkey, other: Link
 ) -> None:
