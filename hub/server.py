@@ -133,6 +133,8 @@ class Server:
         except TimeoutError:
             for connection in self._connections:
                 connection.transport.abort()
+            for handler in self._server.handler_tasks:  # some may be waiting for the store
+                handler.cancel()
             await self._server.wait_closed()
 
     async def run(self) -> None:

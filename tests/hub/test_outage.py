@@ -201,3 +201,23 @@ async def test_a_hub_stops_while_the_store_is_away(hub: Hub, store: Store) -> No
         store.kill()
         await hub.stop()
         assert [(await socket.end())[1] for socket in party.sockets] == [1001] * 4
+
+
+async def test_a_hub_stops_while_a_socket_waits_for_the_store(
+    make_hub: MakeHub, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub, other_hub = [await make_hub(url=store.url, drain_seconds=0.1) for _ in range(2)]
+    async with seat_four(hub) as party:
+        count, is_gone = other_hub.tables.crowds, asyncio.Event()
+
+        async def count_at_last(match_ids: list[str]) -> list[int]:
+            counts = await count(match_ids)
+            store.kill()
+            is_gone.set()
+            return counts
+
+        monkeypatch.setattr(other_hub.tables, "crowds", count_at_last)
+        async with dial(other_hub, f"/watch/{party.match_id}") as spectator:
+            await is_gone.wait()
+            await other_hub.stop()
+            assert (await spectator.end())[1] == 1001
