@@ -16,11 +16,11 @@ import uvloop
 from hub.announcer import Announcer
 from hub.archivist import Archivist
 from hub.clock import Clock
+from hub.connection import HubConnection
 from hub.hall import Hall
 from hub.house.staff import employ
 from hub.matchmaker import Matchmaker
 from hub.metrics import Metrics, MetricsServer
-from hub.outbox import HubConnection
 from hub.pages import Pages
 from hub.player import Player
 from hub.referee import Referee

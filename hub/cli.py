@@ -81,7 +81,8 @@ def _is_store_url(url: str) -> bool:
 
 
 def _option(flag: str, *names: str, help: str, **attributes: Any) -> Callable[..., Any]:
-    variable = "VEGAS_" + flag.removeprefix("--").replace("-", "_").upper()
+    name = flag.removeprefix("--").partition("/")[0]
+    variable = "VEGAS_" + name.replace("-", "_").upper()
     return click.option(
         flag, *names, envvar=variable, show_envvar=True, show_default=True, help=help, **attributes
     )
@@ -195,6 +196,11 @@ def main() -> None:
     type=click.IntRange(0, 10_000),
     default=DEFAULTS.platform_fee_bps,
     help="The platform's part of a pot, in basis points.",
+)
+@_option(
+    "--direct-writes/--no-direct-writes",
+    default=DEFAULTS.direct_writes,
+    help="Write past the websockets package's send(): several times faster.",
 )
 @_option(
     "--keep-days",

@@ -80,12 +80,12 @@ class Crowd:
 
     def __init__(self, pacer: Pacer) -> None:
         self._pacer = pacer
-        self._outboxes: dict[Outbox, None] = {}
+        self.outboxes: dict[Outbox, None] = {}
         self._pending: list[Batch] = []
         self._passes: deque[_Pass] = deque()
 
     def __len__(self) -> int:
-        return len(self._outboxes)
+        return len(self.outboxes)
 
     @property
     def is_busy(self) -> bool:
@@ -94,18 +94,18 @@ class Crowd:
 
     def publish(self, batch: Batch) -> None:
         """Send messages to all."""
-        if self._outboxes:
+        if self.outboxes:
             self._pending.append(batch)
             self._pacer.schedule(self)
 
     def admit(self, outbox: Outbox) -> None:
         """Send what is published from now on to one more."""
         self._seal()
-        self._outboxes[outbox] = None
+        self.outboxes[outbox] = None
 
     def dismiss(self, outbox: Outbox) -> None:
         """Send nothing more to one of them."""
-        self._outboxes.pop(outbox, None)
+        self.outboxes.pop(outbox, None)
 
     def tell(self, outbox: Outbox, act: Callable[[Outbox], None]) -> None:
         """Do something for one of them, after what has been published and before what will be."""
@@ -116,8 +116,8 @@ class Crowd:
     def end(self, act: Callable[[Outbox], None]) -> None:
         """Do something for each after all that was published, and forget them."""
         self._seal()
-        self._passes.append(_Pass(self._outboxes, None, act))
-        self._outboxes = {}
+        self._passes.append(_Pass(self.outboxes, None, act))
+        self.outboxes = {}
         self._pacer.schedule(self)
 
     def serve(self, most: int) -> int:
@@ -139,7 +139,7 @@ class Crowd:
     def _seal(self) -> None:
         """Fix what is pending and who gets it."""
         if self._pending:
-            self._passes.append(_Pass(self._outboxes, Batch.joined(self._pending)))
+            self._passes.append(_Pass(self.outboxes, Batch.joined(self._pending)))
             self._pending = []
 
 

@@ -1,106 +1,19 @@
-"""Write to sockets past `send()`: finished frames, one write a socket and loop turn, bounded.
-
-A public message goes to many sockets, so its WebSocket frame is built once and the bytes are
-handed to each transport. All that this bypasses or overrides in the websockets package is in this
-file, and it is safe for these reasons:
-
-- frames from a server are not masked and, with compression off, don't depend on the socket;
-- no message is ever sent in fragments, so a frame can't fall between two fragments;
-- nothing is written unless the connection is open: `ready` ends as soon as the library has written
-  or received a close frame (`send_data`) or the connection is gone (`connection_lost`);
-- flow control is the transport's own: it calls `pause_writing` when more than the outbox's limit
-  waits, and `resume_writing` when that has drained;
-- pings are sent by the library's protocol object and pongs seen where it hands on its events;
-- after the handshake the library reads no header again, so they are dropped: 3 KB a socket.
-"""
+"""Frame messages once for all sockets, and give each socket a bounded way out."""
 
 import asyncio
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from websockets.asyncio.server import ServerConnection
 from websockets.frames import Frame, Opcode
-from websockets.protocol import Event, State
 
+from hub.connection import HubConnection
 from protocol.codec import Format, encode, to_json
 from protocol.messages import Bye, CloseCode, Message
 
 OPCODES: dict[Format, Opcode] = {"msgpack": Opcode.BINARY, "json": Opcode.TEXT}
 
-UNANSWERED_PINGS = 2  # that end a connection
 UNAVAILABLE_RETRY_MS = (200, 1_000)  # when to ask the store again, spread out
 CLOSE_SECONDS = 10.0  # for a client to read what waits for it and answer a close
-
-
-class HubConnection(ServerConnection):
-    """A connection whose outbox writes to the transport, and which is pinged from outside.
-
-    `round_trip_ms` is what the last answered ping took.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.outbox: Outbox | None = None
-        self.round_trip_ms: int | None = None
-        self._pinged_at: float | None = None
-        self._unanswered = 0
-
-    def send_data(self) -> None:
-        """Write what the library has to say; if that begins a close, nothing may follow it."""
-        super().send_data()
-        if self.outbox is not None and self.protocol.state is not State.OPEN:
-            self.outbox.end()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Hear from the transport that it is closed."""
-        if self.outbox is not None:
-            self.outbox.detach()
-            self.outbox = None
-        super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        """Hear from the transport that more waits than its high-water mark."""
-        super().pause_writing()
-        if self.outbox is not None:
-            self.outbox.overflow()
-
-    def resume_writing(self) -> None:
-        """Hear from the transport that less waits than its low-water mark."""
-        super().resume_writing()
-        if self.outbox is not None:
-            self.outbox.drain()
-
-    def process_event(self, event: Event) -> None:
-        """Take note of pongs."""
-        super().process_event(event)
-        if isinstance(event, Frame) and event.opcode is Opcode.PONG and self._pinged_at is not None:
-            self.round_trip_ms = round((self.loop.time() - self._pinged_at) * 1000)
-            self._pinged_at = None
-            self._unanswered = 0
-
-    def forget_handshake(self) -> None:
-        """Let go of the handshake's headers."""
-        if self.request is not None:
-            self.request.headers.clear()
-        self.response = None
-
-    def check_pulse(self) -> None:
-        """Ping, or give the connection up if it has not answered UNANSWERED_PINGS of them.
-
-        One is not enough: after a pause of this process, the answer to it may lie in the socket
-        still unread.
-        """
-        if self.protocol.state is not State.OPEN:
-            return
-        if self._pinged_at is not None:
-            self._unanswered += 1
-            if self._unanswered >= UNANSWERED_PINGS:
-                self.transport.abort()
-                return
-        self._pinged_at = self.loop.time()
-        self.protocol.send_ping(b"")
-        self.send_data()
 
 
 class Batch:
@@ -175,14 +88,12 @@ class Outbox:
         self.ready = True
         self.behind = False
         self.skipped = 0  # messages of a crowd's that it was spared while behind
-        self.transport = connection.transport
         self._connection = connection
         self._on_overflow = on_overflow
         self._on_drained = on_drained
         self._pending: list[bytes] = []
         self._closing: asyncio.Task[None] | None = None
-        connection.outbox = self
-        connection.transport.set_write_buffer_limits(limit_bytes, limit_bytes // 4)
+        self.transport = connection.attach(self, limit_bytes)
 
     def send(self, message: Message) -> None:
         """Send one message of this socket's own."""
@@ -231,6 +142,7 @@ class Outbox:
         # The library's own time limit does not hold while its write waits for the socket to drain.
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
+                await self._connection.flush()
                 await self._connection.close(code, reason)
         except TimeoutError:
             self._connection.transport.abort()

@@ -9,10 +9,11 @@ from typing import assert_never
 import structlog
 from websockets.exceptions import ConnectionClosed
 
+from hub.connection import HubConnection
 from hub.hall import Hall
 from hub.matchmaker import Matchmaker
 from hub.metrics import Metrics
-from hub.outbox import UNAVAILABLE_RETRY_MS, Batch, HubConnection, Outbox
+from hub.outbox import UNAVAILABLE_RETRY_MS, Batch, Outbox
 from hub.referee import Referee, Refusal
 from hub.relay import Relay
 from hub.settings import Settings

@@ -10,13 +10,20 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from weakref import WeakSet
 
 import msgspec
+import structlog
 from websockets.asyncio.server import Server as WebSocketServer
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
+from hub.connection import (
+    UNANSWERED_PINGS,
+    DirectConnection,
+    HubConnection,
+    PlainConnection,
+    why_not_direct,
+)
 from hub.metrics import Metrics
-from hub.outbox import HubConnection
 from hub.pages import Pages, Problem, no_match, read_number, read_query, unavailable
 from hub.player import Player
 from hub.rules.match import seat_of
@@ -43,6 +50,8 @@ DRAIN_RETRY_MS = (100, 3_000)  # when a drained client comes back, spread out
 FULL_RETRY_MS = (5_000, 15_000)  # when a client that found no room may try again
 
 FREEZE_STEP = 100  # sockets, and a quarter more, by which a hub grows between two freezes
+_log = structlog.get_logger()
+
 MakePlayer = Callable[[HubConnection, Identity, Format], Player]
 MakeSpectator = Callable[[HubConnection, Format], Spectator]
 
@@ -59,16 +68,6 @@ class WatchRoute(msgspec.Struct, frozen=True):
 
     match_id: MatchId | None
     after: int | None
-
-
-class Connection(HubConnection):
-    """A connection that remembers what its request asked for.
-
-    `chosen` is the subprotocol to name in the response; None if the client named none.
-    """
-
-    route: PlayRoute | WatchRoute
-    chosen: str | None
 
 
 class Server:
@@ -99,11 +98,15 @@ class Server:
         self._sockets: set[Player | Spectator] = set()
         self._freeze_at = FREEZE_STEP
         self._server: WebSocketServer | None = None
-        self._connections: WeakSet[Connection] = WeakSet()
+        self.connections: WeakSet[HubConnection] = WeakSet()
+        self._direct = settings.direct_writes
         self.draining = False
 
     async def start(self) -> tuple[str, int]:
         """Listen; the address and port. Raises OSError if that can't be."""
+        if self._direct and (reason := why_not_direct()):
+            self._direct = False
+            _log.warning("direct_writes_off", reason=reason)
         self._server = await serve(
             self._handle,
             self._settings.host,
@@ -115,7 +118,8 @@ class Server:
             compression=None,
             server_header=None,
             max_size=MESSAGE_LIMIT_BYTES,
-            ping_interval=None,  # `run` does it for all
+            ping_interval=None if self._direct else PING_SECONDS,  # else `run` does it for all
+            ping_timeout=PING_SECONDS * UNANSWERED_PINGS,
         )
         host, port, *_ = self._server.sockets[0].getsockname()
         return host, port
@@ -131,7 +135,7 @@ class Server:
                 await asyncio.gather(*goodbyes)
                 await self._server.wait_closed()
         except TimeoutError:
-            for connection in self._connections:
+            for connection in self.connections:
                 connection.transport.abort()
             for handler in self._server.handler_tasks:  # some may be waiting for the store
                 handler.cancel()
@@ -143,7 +147,7 @@ class Server:
         while True:
             await asyncio.sleep(PING_SECONDS)
             for turn, connection in enumerate(self._server.connections):
-                assert isinstance(connection, Connection)
+                assert isinstance(connection, HubConnection)
                 connection.check_pulse()
                 if turn % PINGS_PER_TURN == 0:
                     await asyncio.sleep(0)
@@ -155,14 +159,15 @@ class Server:
 
     # ---- Before the upgrade
 
-    def _connect(self, *args: Any, **options: Any) -> Connection:
+    def _connect(self, *args: Any, **options: Any) -> HubConnection:
         """Make a connection that `drain` knows of, whether or not it ever asks for anything."""
-        connection = Connection(*args, **options)
-        self._connections.add(connection)
+        make = DirectConnection if self._direct else PlainConnection
+        connection = make(*args, **options)
+        self.connections.add(connection)
         return connection
 
     async def _route(self, connection: ServerConnection, request: Request) -> Response | None:
-        assert isinstance(connection, Connection)
+        assert isinstance(connection, HubConnection)
         try:
             url = _split(request.path)
             if not _wants_websocket(request):
@@ -238,7 +243,7 @@ class Server:
     # ---- After the upgrade
 
     async def _handle(self, connection: ServerConnection) -> None:
-        assert isinstance(connection, Connection)
+        assert isinstance(connection, HubConnection)
         connection.forget_handshake()
         format = FORMATS[connection.chosen or MSGPACK_SUBPROTOCOL]
         match connection.route:

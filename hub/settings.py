@@ -91,6 +91,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     message_burst: int = 40
     """How many messages an agent's socket may send at once after a silence."""
 
+    direct_writes: bool = True
+    """Whether frames are written past the websockets package's send(), if it is fit for that."""
+
     max_sockets: int = 50_000
     """How many sockets one hub takes; further ones are told to try again later."""
 

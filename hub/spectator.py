@@ -4,8 +4,9 @@ import asyncio
 
 from websockets.exceptions import ConnectionClosed
 
+from hub.connection import HubConnection
 from hub.hall import Hall
-from hub.outbox import HubConnection, Outbox
+from hub.outbox import Outbox
 from hub.relay import Relay
 from hub.settings import Settings
 from hub.store.link import StoreUnavailable

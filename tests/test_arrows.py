@@ -26,6 +26,7 @@ ORDER = (
     "hub.matchmaker",
     "hub.clock",
     "hub.archivist",
+    "hub.connection",
     "hub.outbox",
     "hub.crowd",
     "hub.table",
@@ -50,7 +51,8 @@ SIGHT = {
     "hub.rules": {"hub.rules", "protocol.messages"},
     "hub.house": {"hub.house", "hub.rules", "hub.log", "hub.tokens", "protocol"},
     "hub.viewer": {"hub.viewer", "hub.rules", "protocol"},
-    "hub.outbox": {"hub.metrics", "protocol"},
+    "hub.connection": set(),
+    "hub.outbox": {"hub.connection", "protocol"},
 }
 
 # A library is for these parts alone.
@@ -68,6 +70,7 @@ USERS = {
     "websockets": {
         "protocol.stream",
         "hub.log",
+        "hub.connection",
         "hub.outbox",
         "hub.player",
         "hub.spectator",
