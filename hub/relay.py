@@ -186,6 +186,8 @@ class Relay:
         """Deliver the events after `after` up to table.seq, whatever that is by the end."""
         while after < table.seq:
             events = await self._tables.log(table.match_id, after + 1, table.seq)
+            if not events:
+                return  # an old match, deleted just now
             deliver(Batch(events))
             after += len(events)
 

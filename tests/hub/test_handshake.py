@@ -44,7 +44,7 @@ def offering(*subprotocols: str) -> tuple[str, str]:
 
 def claims(**changes: Any) -> Map:
     now = int(time.time())
-    return {"sub": "ann", "name": "Ann", "iat": now, "exp": now + 60, **changes}
+    return {"sub": "ann", "name": "Ann", "iat": now, "exp": now + 3600, **changes}
 
 
 def signed(secret: bytes = SECRET, algorithm: str = "HS256", **changes: Any) -> str:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from hub.app import Hub
+from hub.store.tables import Loaded
 from tests.clients import (
     Format,
     Map,
@@ -120,6 +121,24 @@ async def test_a_finished_match_can_be_watched_from_every_seq(hub: Hub) -> None:
             bye, close_code = await spectator.end()
             assert spectator.heard == [*log[after:], bye]
             assert close_code == 1000
+
+
+async def test_a_match_that_is_deleted_as_it_is_opened_ends_the_stream(
+    make_hub: MakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    match_id = (await play_match(await make_hub()))[0]["match_id"]
+    hub = await make_hub()
+    load = hub.tables.load
+
+    async def load_and_delete(match_id: str, key: str = "") -> Loaded | None:
+        loaded = await load(match_id, key)
+        await hub.tables.delete(match_id)
+        return loaded
+
+    monkeypatch.setattr(hub.tables, "load", load_and_delete)
+    async with dial(hub, f"/watch/{match_id}?after=0") as spectator:
+        bye, close_code = await spectator.end()
+        assert (spectator.heard, close_code) == ([bye], 1000)
 
 
 async def test_watching_beyond_the_newest_gets_a_snapshot(hub: Hub) -> None:
