@@ -275,10 +275,7 @@ class Client:
 
     def _heed(self, error: Error) -> None:
         """Take an error that answers no command in particular."""
-        if error.code == ErrorCode.RATE_LIMITED:  # the hub did not read which command it dropped
-            for waiting in self._waiting.values():
-                waiting.replies.put_nowait(error)
-        elif error.code not in _NO_OUTCOME_YET:
+        if error.code not in _NO_OUTCOME_YET:
             self._lose_place(Refused(error))
 
     def _lose_place(self, refused: Refused) -> None:

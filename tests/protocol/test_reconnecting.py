@@ -14,7 +14,7 @@ import pytest
 from hub.app import Hub
 from protocol.client import Client, Closed, Refused, watch
 from protocol.codec import DecodeError, message_type
-from protocol.messages import ErrorCode, MatchListed, Placed, Roll
+from protocol.messages import Error, ErrorCode, MatchListed, Placed, Roll
 from protocol.table import TableMessage
 from tests.clients import SECRET, token
 from tests.conftest import MakeHub
@@ -260,6 +260,14 @@ async def test_a_command_is_sent_again_when_the_store_did_not_answer(
         ack = await placing
         assert await read_until(ann, is_placed)
     assert ack.turn == ann.table.turn
+
+
+async def test_a_notice_that_the_store_is_away_changes_nothing(hub: Hub) -> None:
+    notice = encode(Error(code="unavailable", message="wait", retry_ms=1), "msgpack")
+    async with wired(hub) as wire, seated(hub, wire.url) as ann:
+        wire.change = lambda message: [notice, message]
+        await read_until_asked(ann)
+        assert (await ann.place(ann.table.roll[0])).turn == ann.table.turn
 
 
 class Seen:
