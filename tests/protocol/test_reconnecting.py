@@ -13,7 +13,7 @@ import pytest
 
 from hub.app import Hub
 from protocol.client import Client, Closed, Refused, watch
-from protocol.codec import DecodeError, message_type
+from protocol.codec import DecodeError, encode, message_type
 from protocol.messages import Error, ErrorCode, MatchListed, Placed, Roll
 from protocol.table import TableMessage
 from tests.clients import SECRET, token
