@@ -262,10 +262,10 @@ async def test_a_command_is_sent_again_when_the_store_did_not_answer(
     assert ack.turn == ann.table.turn
 
 
-async def test_a_notice_that_the_store_is_away_changes_nothing(hub: Hub) -> None:
+async def test_notices_and_replies_that_nobody_waits_for_change_nothing(hub: Hub) -> None:
     notice = encode(Error(code="unavailable", message="wait", retry_ms=1), "msgpack")
     async with wired(hub) as wire, seated(hub, wire.url) as ann:
-        wire.change = lambda message: [notice, message]
+        wire.change = lambda message: [notice, message, message]
         await read_until_asked(ann)
         assert (await ann.place(ann.table.roll[0])).turn == ann.table.turn
 
