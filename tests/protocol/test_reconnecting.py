@@ -268,6 +268,7 @@ async def test_notices_and_replies_that_nobody_waits_for_change_nothing(hub: Hub
         wire.change = lambda message: [notice, message, message]
         await read_until_asked(ann)
         assert (await ann.place(ann.table.roll[0])).turn == ann.table.turn
+        await ann.sync()  # by its reply the second ack has come, too
 
 
 class Seen:
