@@ -265,10 +265,22 @@ async def test_a_command_is_sent_again_when_the_store_did_not_answer(
 async def test_notices_and_replies_that_nobody_waits_for_change_nothing(hub: Hub) -> None:
     notice = encode(Error(code="unavailable", message="wait", retry_ms=1), "msgpack")
     async with wired(hub) as wire, seated(hub, wire.url) as ann:
-        wire.change = lambda message: [notice, message, message]
+        wire.change = Echo(notice)
         await read_until_asked(ann)
         assert (await ann.place(ann.table.roll[0])).turn == ann.table.turn
-        await ann.sync()  # by its reply the second ack has come, too
+        await ann.sync()  # with its reply the second ack has come, too
+
+
+class Echo:
+    """Sends a notice and the last message once more before each message."""
+
+    def __init__(self, notice: bytes) -> None:
+        self._before = [notice]
+
+    def __call__(self, message: bytes) -> list[bytes]:
+        messages = [*self._before, message]
+        self._before[1:] = [message]
+        return messages
 
 
 class Seen:
