@@ -45,6 +45,7 @@ from protocol.messages import (
 )
 
 PING_SECONDS = 20.0  # between keepalive pings
+BACKLOG = 4096  # connections that wait to be taken: all of a big hub's may come back at once
 PINGS_PER_TURN = 64  # sent in one turn of the loop
 DRAIN_RETRY_MS = (100, 3_000)  # when a drained client comes back, spread out
 FULL_RETRY_MS = (5_000, 15_000)  # when a client that found no room may try again
@@ -112,6 +113,7 @@ class Server:
             self._settings.host,
             self._settings.port,
             reuse_port=self._settings.workers > 1,
+            backlog=BACKLOG,
             create_connection=self._connect,  # type: ignore[arg-type]  # any callable will do
             process_request=self._route,
             process_response=_name_subprotocol,
@@ -149,7 +151,8 @@ class Server:
             for turn, connection in enumerate(self._server.connections):
                 assert isinstance(connection, HubConnection)
                 connection.check_pulse()
-                if turn % PINGS_PER_TURN == 0:
+                if turn % BACKLOG = 4096  # connections that wait to be taken: all of a big hub's may come back at once
+PINGS_PER_TURN == 0:
                     await asyncio.sleep(0)
 
     def tell(self, message: Message) -> None:
