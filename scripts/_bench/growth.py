@@ -63,7 +63,7 @@ async def _curve(
 async def _spectators(bench: Bench) -> AsyncIterator[Point]:
     """Deliver one move at a time to one table."""
     await bench.clear()
-    with bench.hub() as hub, bench.crowd() as crowd:
+    with bench.hub() as hub, bench.crowd(lazy=True) as crowd:
         for number in SPECTATORS:
             yield number, await _watched(bench, hub, crowd, number) / number
 
@@ -71,7 +71,7 @@ async def _spectators(bench: Bench) -> AsyncIterator[Point]:
 async def _idle(bench: Bench) -> AsyncIterator[Point]:
     """Deliver moves to ten spectators, while others watch a table where nothing happens."""
     await bench.clear()
-    with bench.hub() as hub, bench.crowd() as crowd, bench.crowd() as idlers:
+    with bench.hub() as hub, bench.crowd(lazy=True) as crowd, bench.crowd(lazy=True) as idlers:
         quiet, there = await bench.dealer.open(), 0
         for number in IDLE:
             idlers.open(hub.port, number - there, f"/watch/{quiet.match_id}")
@@ -99,7 +99,7 @@ async def _tables(bench: Bench) -> AsyncIterator[Point]:
     """Deliver moves to four agents at each of many tables, a few tables moving at a time."""
     for number in TABLES:
         await bench.clear()
-        with bench.hub() as hub, bench.crowd() as crowd:
+        with bench.hub() as hub, bench.crowd(lazy=True) as crowd:
             plays = [await bench.dealer.open() for _ in range(number)]
             seat_agents(crowd, hub.port, plays)
             rounds = max(1, min(MOVES // number, MOVES // SEATS))
@@ -133,7 +133,7 @@ async def _hubs(bench: Bench) -> AsyncIterator[Point]:
 async def _quarters(bench: Bench) -> AsyncIterator[Point]:
     """Play several whole matches side by side, and look at each quarter by itself."""
     await bench.clear()
-    with bench.hub() as hub, bench.crowd() as crowd:
+    with bench.hub() as hub, bench.crowd(lazy=True) as crowd:
         plays = [await bench.dealer.open() for _ in range(MATCHES)]
         seat_agents(crowd, hub.port, plays)
         for quarter in range(1, QUARTERS + 1):

@@ -129,9 +129,14 @@ class Bot(Client):
             self.meter.tally.latency("roll").record_corrected(late_us, self._interval_us())
 
     def _interval_us(self) -> int:
-        """Return how long a bot's turns are apart: as planned, or as they have been if at once."""
-        planned_s = self.meter.load.think_s * SEATS
-        return round((planned_s or (time.monotonic() - self._started) / self._actions) * 1e6)
+        """Return how long a bot's turns are apart: as planned, or without thinking, as they were.
+
+        0 if that is not known yet.
+        """
+        interval_s = self.meter.load.think_s * SEATS
+        if not interval_s and self._actions:
+            interval_s = (time.monotonic() - self._started) / self._actions
+        return round(interval_s * 1e6)
 
     def _post(self, command: Join | Action) -> None:
         if self.connection is not None:

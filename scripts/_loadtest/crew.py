@@ -14,7 +14,7 @@ from .tally import Second
 from .timeline import Timeline
 from .worker import work
 
-START_S = 2.0  # for the processes to start before the ramp begins
+START_S = 1.0  # for the processes to start before the ramp begins
 END_S = 5.0  # for a process to end by itself
 
 _second = msgspec.msgpack.Decoder(Second).decode

@@ -34,6 +34,7 @@ class LoadConnection(ClientConnection):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.early: list[bytes] = []
+        self.failure: Exception | None = None  # of ours, while a message was looked at
 
     def process_event(self, event: Event) -> None:
         """Take messages; leave everything else to the library. Hubs never send fragments."""
@@ -42,15 +43,23 @@ class LoadConnection(ClientConnection):
             if self.on_message is None:
                 self.early.append(data)
             else:
-                self.on_message(data)
+                self._hand_on(data)
         else:
             super().process_event(event)
+
+    def _hand_on(self, data: bytes) -> None:
+        assert self.on_message is not None
+        try:
+            self.on_message(data)
+        except Exception as error:  # the library would take it for a fault of the connection's
+            self.failure = error
+            self.transport.abort()
 
     def listen(self, on_message: OnMessage) -> None:
         """Hand messages on from now on, and those that have come already."""
         self.on_message = on_message
         for data in self.early:
-            on_message(data)
+            self._hand_on(data)
         self.early = []
 
     def post(self, data: bytes) -> None:
@@ -85,8 +94,10 @@ async def dial(url: str, token: str = "") -> LoadConnection:
 
 
 async def closed(connection: LoadConnection) -> int:
-    """Wait until a connection is closed; the code."""
+    """Wait until a connection is closed; the code. Raises what failed while a message was taken."""
     await connection.wait_closed()
+    if connection.failure is not None:
+        raise connection.failure
     return connection.close_code or NO_STATUS
 
 

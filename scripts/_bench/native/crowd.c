@@ -56,7 +56,7 @@ struct plan {
 
 struct socket_ {
     int fd, group, state, matched;
-    int64_t bytes, opened_ns, first_ns;
+    int64_t bytes, opened_ns, first_ns, last_ns;
     const struct plan *plan;
 };
 
@@ -174,6 +174,7 @@ static void received(struct socket_ *s, const char *data, ssize_t n) {
     if (s->first_ns == 0)
         s->first_ns = last_ns - s->opened_ns;
     int64_t before = s->bytes;
+    s->last_ns = last_ns;
     s->bytes += n;
     total += n;
     if (before < target[s->group] && s->bytes >= target[s->group] && asked_ns[s->group])
@@ -314,6 +315,9 @@ static void expect(const char *command) {
     sscanf(command, "expect %d %ld %lld", &group, &bytes, &t0);
     target[group] += bytes;
     asked_ns[group] = t0;
+    for (int i = 0; t0 && i < count; i++) /* what has come before we were told to wait for it */
+        if (sockets[i].group == group && sockets[i].bytes >= target[group])
+            note_latency(sockets[i].last_ns - t0);
 }
 
 static void wait_all(const char *command) {
