@@ -151,8 +151,7 @@ class Server:
             for turn, connection in enumerate(self._server.connections):
                 assert isinstance(connection, HubConnection)
                 connection.check_pulse()
-                if turn % BACKLOG = 4096  # connections that wait to be taken: all of a big hub's may come back at once
-PINGS_PER_TURN == 0:
+                if turn % PINGS_PER_TURN == 0:
                     await asyncio.sleep(0)
 
     def tell(self, message: Message) -> None:
