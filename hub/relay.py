@@ -45,6 +45,7 @@ class TableFeed:
         self._tables = tables
         self._lobby = lobby
         self._waiting: list[Update] = []
+        self._is_due = False
         self._repair: asyncio.Task[None] | None = None
 
     def on_message(self, message: bytes) -> None:
@@ -60,7 +61,8 @@ class TableFeed:
         self._apply()
 
     def repair(self) -> None:
-        """Read from the store what may have been missed, and go on from there."""
+        """Read from the store what may have been missed until now, and go on from there."""
+        self._is_due = True
         if self._repair is None:
             self._repair = asyncio.create_task(self._catch_up())
 
@@ -85,25 +87,29 @@ class TableFeed:
                 self.table.advance(update)
 
     async def _catch_up(self) -> None:
-        agent_ids = [player.agent_id for player in self.table.match.players]
-        while True:
+        while self._is_due:  # also if that was asked for after the store had answered
+            self._is_due = False
             try:
-                missed, connected, (spectators,) = await asyncio.gather(
-                    read_missed(self._tables, self.table),
-                    self._lobby.connected(agent_ids),
-                    self._tables.crowds([self.table.match_id]),
-                )
-                break
+                await self._read()
             except StoreUnavailable:
+                self._is_due = True
                 await asyncio.sleep(RETRY_SECONDS)
         self._repair = None
+        self._apply()
+
+    async def _read(self) -> None:
+        agent_ids = [player.agent_id for player in self.table.match.players]
+        missed, connected, (spectators,) = await asyncio.gather(
+            read_missed(self._tables, self.table),
+            self._lobby.connected(agent_ids),
+            self._tables.crowds([self.table.match_id]),
+        )
         if missed is not None and missed.first_seq == self.table.seq + 1:
             _log.info("feed_repaired", match_id=self.table.match_id, events=len(missed.events))
             self.table.advance(missed)
         for seat, is_connected in enumerate(connected):
             self.table.note(SeatPresence(seat, is_connected))
         self.table.resize(CrowdSize(spectators))
-        self._apply()
 
 
 async def read_missed(tables: Tables, table: Table) -> Update | None:
@@ -161,6 +167,7 @@ class Relay:
 
     async def follow(self, table: Table, agent: Follower, after: int | None) -> None:
         """Give an agent's socket all that comes after event `after`, or a snapshot and the rest."""
+        await self._reach(table, after)
         if after is None or after > table.seq:
             agent.deliver(Batch.of(table.snapshot()))
         else:
@@ -172,6 +179,7 @@ class Relay:
 
     async def watch(self, table: Table, outbox: Outbox, after: int | None) -> None:
         """Give a spectator all that comes after event `after`, or a snapshot and the rest."""
+        await self._reach(table, after)
         if after is None or after > table.seq:
             outbox.send(table.snapshot())
         else:
@@ -181,6 +189,13 @@ class Relay:
             say_goodbye(outbox)
         else:
             table.crowd.admit(outbox)
+
+    async def _reach(self, table: Table, after: int | None) -> None:
+        """Read on if a client knows more than this hub, whose subscription may be dead."""
+        if after is not None and after > table.seq and table.match_id in self._open:
+            channel, _ = self._open[table.match_id]
+            channel.repair()
+            await channel.repaired()
 
     async def _send_log(self, table: Table, after: int, deliver: Callable[[Batch], None]) -> None:
         """Deliver the events after `after` up to table.seq, whatever that is by the end."""

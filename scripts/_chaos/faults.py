@@ -18,7 +18,7 @@ STORE_STOPPED_S = (0.5, 7.0)  # longer than its clients wait, now and then
 CUT_S = (0.0, 4.0)
 HELD_S = (0.5, 12.0)
 RECOVER_S = 30.0  # for a hub to be ready again
-RUSH = 4  # pauses are up to so many times shorter, and this part of sockets is dropped at most
+RUSH = 4  # one in so many sockets is hit at most
 
 Act = Callable[[Fault], Awaitable[None]]
 
@@ -168,8 +168,7 @@ class Faults:
 
     def _some_lines(self) -> list[Line]:
         alive = [line for place in self._places for line in place.door.lines if line.is_alive]
-        most = max(1, len(alive) // RUSH)
-        return self._chance.sample(alive, self._chance.randint(min(1, len(alive)), most))
+        return self._chance.sample(alive, self._chance.randint(0, -(-len(alive) // RUSH)))
 
     async def _lasting(self, fault: Fault, span_s: tuple[float, float]) -> None:
         seconds = self._chance.uniform(*span_s)

@@ -1,7 +1,7 @@
 """Check what the client library makes of it all: each reader's events, over all its sockets."""
 
-from protocol.messages import MatchFinished, Presence, Snapshot
-from protocol.table import TableMessage
+from protocol.messages import Crowd, MatchFinished, Presence, Snapshot
+from protocol.table import WatchMessage
 
 from .plan import now_ms
 from .witness import Trouble
@@ -34,12 +34,14 @@ class View:
         """Tell which event of a match came last."""
         return self._positions.get(match_id, 0)
 
-    def see(self, message: TableMessage) -> None:
+    def see(self, message: WatchMessage) -> None:
         """Check a message."""
         match message:
-            case Presence():
+            case Presence() | Crowd():
                 return
             case Snapshot():
+                if message.seq < self.position(message.match_id):
+                    self._report("snapshot from before", message.match_id, message.seq, "")
                 if message.state.status == "finished":
                     self.finished.add(message.match_id)
             case _:

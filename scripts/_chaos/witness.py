@@ -20,6 +20,7 @@ from .wire import Frames, Glance, Head, Payload, Request, read_request
 
 What = Literal["gap", "duplicate", "differing event", "snapshot for events", "message after bye"]
 
+UPGRADED = "HTTP/1.1 101 "
 NOTED = {"welcome", "bye", "error", "snapshot", "queued", "left"}
 
 Prints = dict[Format, bytes]  # an event's digest in each format
@@ -144,9 +145,10 @@ class Tap:
         rest = self._response_head.feed(data)
         if self._response_head.text is None:
             return
-        self.record.status = self._response_head.text.split("\r\n")[0]
-        for payload in self._frames.feed(rest):
-            self._see(payload)
+        self.record.status, *_ = self._response_head.text.split("\r\n")
+        if self.record.status.startswith(UPGRADED):
+            for payload in self._frames.feed(rest):
+                self._see(payload)
 
     def closed(self) -> None:
         self.record.closed = now_ms()

@@ -81,6 +81,14 @@ def test_bytes_are_read_however_they_are_cut() -> None:
     assert witness.events == 1
 
 
+def test_a_page_is_no_stream() -> None:
+    witness = Witness({})
+    tap = witness.watch(Line(Proxy("nowhere")), 0)
+    tap.sent(b"GET /watch/m1 HTTP/1.1\r\nHost: hub\r\n\r\n")
+    tap.received(b'HTTP/1.1 503 Service Unavailable\r\n\r\n{"error": {"code": "unavailable"}}')
+    assert [record.status for record in witness.records] == ["HTTP/1.1 503 Service Unavailable"]
+
+
 def test_sockets_of_a_format_get_the_same_bytes() -> None:
     witness = Witness({})
     sockets: list[tuple[Format, int]] = [("msgpack", 1), ("json", 1), ("msgpack", 1), ("json", 2)]

@@ -1,0 +1,118 @@
+"""Clients that come back, at awkward moments and to hubs that know less than they do."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from hub.crowd import Pacer
+from hub.outbox import Batch
+from hub.relay import TableFeed
+from hub.table import Table
+from protocol.codec import decode_server
+from scripts._chaos.proxy import Line, Proxy
+from tests.store.conftest import MakeParts, make_parts
+from tests.store.parts import Viewer, copy_of, create, place
+
+__all__ = ["make_parts"]
+
+
+class Socket(Viewer):
+    """A viewer that keeps the types of all messages, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.types: list[str] = []
+
+    def deliver(self, batch: Batch) -> None:
+        for packed in batch._packed:
+            message = decode_server(packed, "msgpack")
+            self.types.append(type(message).__name__)
+        super().deliver(batch)
+
+
+class Spy:
+    """Looks at what a line to the store carries."""
+
+    def __init__(self, way: "Way", line: Line) -> None:
+        self._way = way
+        self._line = line
+
+    def sent(self, data: bytes) -> None:
+        if b"SUBSCRIBE" in data:
+            self._way.subscriber = self._line
+        self._way.on_sent()
+
+    def received(self, data: bytes) -> None:
+        pass
+
+    def closed(self) -> None:
+        pass
+
+
+class Way:
+    """A way to the store on which replies can be held up, and the subscriber made deaf."""
+
+    def __init__(self, server_url: str) -> None:
+        self.proxy = Proxy(unquote(urlsplit(server_url).path), partial(Spy, self))
+        self.on_sent: Callable[[], None] = lambda: None
+        self.subscriber: Line | None = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.proxy.port}/0"
+
+    def deafen(self) -> None:
+        assert self.subscriber is not None
+        self.subscriber.swallow()
+
+
+@pytest.fixture
+async def way(redis_url: str) -> AsyncIterator[Way]:
+    way = Way(redis_url)
+    async with way.proxy:
+        yield way
+
+
+async def test_a_client_that_knows_more_than_its_hub_gets_what_follows(
+    make_parts: MakeParts, way: Way
+) -> None:
+    """The hub's feed is dead, and it has yet to find out."""
+    here, there = make_parts(url=way.url), make_parts()
+    match = await create(there.tables)
+    await here.listen()
+    table = await here.relay.open(match.match_id)
+    assert table is not None
+    way.deafen()
+    for _ in range(3):
+        match = await place(there.tables, match)
+    socket = Socket()
+    await here.relay.follow(table, socket, match.seq - 1)
+    assert (socket.types, socket.seqs) == (["Roll"], [match.seq])
+
+
+async def test_a_repair_that_is_asked_for_during_another_reads_anew(
+    make_parts: MakeParts, way: Way
+) -> None:
+    here, there = make_parts(url=way.url), make_parts()
+    match = await create(there.tables)
+    table = Table(copy_of(match), [True] * 4, Pacer(here.metrics))
+    channel = TableFeed(table, here.tables, here.lobby)
+    asked = asyncio.Event()
+
+    def hold_replies() -> None:
+        way.proxy.hold()
+        asked.set()
+
+    await here.link.call("PING")
+    way.on_sent = hold_replies
+    channel.repair()
+    await asked.wait()
+    match = await place(there.tables, match)
+    channel.repair()
+    way.on_sent = lambda: None
+    way.proxy.mend()
+    await channel.repaired()
+    assert table.seq == match.seq
