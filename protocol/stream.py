@@ -29,7 +29,7 @@ from .codec import FORMATS, Format, decode_server, encode, find_position
 from .cursor import Cursor, Gap
 from .errors import AuthenticationFailed, Closed, HandshakeFailed, MatchNotFound
 from .messages import AnyCommand, AnyLobbyMessage, Bye, ServerMessage, Snapshot, Welcome
-from .table import TableMessage
+from .table import TableMessage, WatchMessage
 
 BACKOFF_S = 0.5  # the longest wait after one failure; doubles with each more in a row,
 BACKOFF_DOUBLINGS = 4  # this often: up to 8 s, a tenth of a turn
@@ -55,10 +55,11 @@ async def watch(
     after: int | None = None,
     token: str | None = None,
     format: Format = "msgpack",
-) -> AsyncGenerator[TableMessage, None]:
+) -> AsyncGenerator[WatchMessage, None]:
     """Yield a match's events after event `after`, or a snapshot and what follows, to its end.
 
-    A snapshot on the way stands for events that this spectator was too slow for (`skipped`).
+    A snapshot on the way stands for events that this spectator was too slow for (`skipped`);
+    a `crowd`, when it changes, tells how many watch.
     Who stops before the end closes the generator: contextlib.aclosing.
     Raises MatchNotFound, AuthenticationFailed if the hub wants a token, or Closed.
     """
@@ -68,7 +69,7 @@ async def watch(
     async with aclosing(stream.messages()) as messages:
         while not cursor.finished:
             message = await anext(messages)
-            if isinstance(message, TableMessage):
+            if isinstance(message, WatchMessage):
                 yield message
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from .messages import (
     AnyEvent,
     CasinoState,
+    Crowd,
     DeadlineMoved,
     MatchFinished,
     MatchStarted,
@@ -28,11 +29,12 @@ from .messages import (
 )
 
 TableMessage = AnyEvent | Snapshot | Presence
+WatchMessage = TableMessage | Crowd  # what `watch` yields; a bot is not bothered with crowds
 
 TALK_KEPT = 20  # lines in `recent_talk` (PROTOCOL.md, Hub to client)
 
 
-def apply(state: TableState | None, message: TableMessage) -> TableState:
+def apply(state: TableState | None, message: WatchMessage) -> TableState:
     """Return the table as it is after a message; None stands for a table not seen yet.
 
     Raises ValueError if the table is not seen yet and the message is neither a snapshot nor
@@ -59,6 +61,8 @@ def apply(state: TableState | None, message: TableMessage) -> TableState:
             after = _settle(state, message)
         case MatchFinished():
             after = _finish(state, message)
+        case Crowd():
+            after = state  # it watches, and is no part of the table
         case _:
             after = _connect(state, message)
     return after

@@ -10,7 +10,7 @@ from rich.live import Live
 
 from protocol.client import watch, watch_lobby
 from protocol.messages import ListedMatch, Lobby, MatchClosed, MatchListed, Snapshot
-from protocol.table import TableMessage, apply
+from protocol.table import WatchMessage, apply
 
 from .screen import Screen, lobby_table, waiting
 from .text import describe, money, visible
@@ -118,7 +118,7 @@ async def _first_lobby(url: str) -> Lobby:
     raise AssertionError("the lobby's stream has no end")
 
 
-def _place(message: TableMessage) -> str:
+def _place(message: WatchMessage) -> str:
     return str(getattr(message, "seq", "")) if not isinstance(message, Snapshot) else "…"
 
 

@@ -13,8 +13,17 @@ from rich.table import Table
 from rich.text import Text
 
 from hub.rules.settlement import settle_casino, standings
-from protocol.messages import CasinoState, MatchFinished, PlayerState, Roll, TableState, TableTalk
-from protocol.table import TableMessage, apply
+from protocol.messages import (
+    CasinoState,
+    Crowd,
+    MatchFinished,
+    PlayerState,
+    Roll,
+    Snapshot,
+    TableState,
+    TableTalk,
+)
+from protocol.table import WatchMessage, apply
 
 from .text import MARKS, describe, dice, money, visible, who
 
@@ -35,17 +44,20 @@ class Screen:
         self.match_id = match_id
         self.state: TableState | None = None
         self.notice = ""
+        self._spectators = 0  # until the hub says how many there are
         self._now = now
         self._turn_ms = 0
         self._ahead_ms = float("-inf")  # of the hub's clock, as far as the events tell
         self._events: deque[str] = deque(maxlen=EVENTS_KEPT)
 
-    def take(self, message: TableMessage) -> None:
+    def take(self, message: WatchMessage) -> None:
         """Take in what the hub said."""
         self.state = apply(self.state, message)
         self.notice = ""
         if ts := getattr(message, "ts", None):
             self._ahead_ms = max(self._ahead_ms, ts - self._now() * 1000)
+        if isinstance(message, Crowd | Snapshot):
+            self._spectators = message.spectators
         if isinstance(message, Roll):
             self._turn_ms = message.turn_ms
         if not isinstance(message, Roll | TableTalk | MatchFinished):
@@ -72,6 +84,8 @@ class Screen:
             f" match {visible(self.match_id)}  round {state.round}/{state.rounds}"
             f"  turn {state.turn}  pot {state.pot_hp} HP"
         )
+        if self._spectators and state.status == "playing":
+            line.append(f"  {self._spectators} watching", "dim")
         if self.notice:
             line.append(f"  {self.notice}", "bold black on yellow")
         return line

@@ -17,7 +17,7 @@ from protocol.messages import (
     TableState,
     TableTalk,
 )
-from protocol.table import TableMessage
+from protocol.table import WatchMessage
 
 MARKS = "●▲■◆★"  # a seat's mark, as on the live page
 REPLACED = "\N{REPLACEMENT CHARACTER}"
@@ -47,7 +47,7 @@ def who(player: PlayerState) -> str:
     return f"{MARKS[player.seat]} {visible(player.name)}"
 
 
-def describe(message: TableMessage, state: TableState) -> list[str]:
+def describe(message: WatchMessage, state: TableState) -> list[str]:
     """Tell what a message says, a sentence a line; `state` is the table after it."""
     tell = _SENTENCES.get(type(message))
     return [] if tell is None else tell(message, state.players)

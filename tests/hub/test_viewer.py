@@ -183,6 +183,16 @@ async def test_a_live_table_is_shown_until_ctrl_c(hub: Hub) -> None:
         assert "Traceback" not in shown.seen
 
 
+async def test_the_number_of_spectators_is_shown(hub: Hub) -> None:
+    async with (
+        seat(url(hub, "")) as drivers,
+        terminal(url(hub, "", "http"), drivers.match_id) as shown,
+    ):
+        await shown.until("1 watching")
+        async with terminal(url(hub, "", "http"), drivers.match_id):
+            await shown.until("2 watching")
+
+
 async def test_a_table_survives_another_size_of_the_terminal(hub: Hub) -> None:
     async with (
         seat(url(hub, "")) as drivers,

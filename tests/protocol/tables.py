@@ -1,13 +1,13 @@
 """Agents that play against real hubs by the client library."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from hub.app import Hub
 from protocol.client import Client, play_match
 from protocol.messages import Event, MatchFinished, MatchSummary, Placed, Roll, TableState
-from protocol.table import TableMessage
+from protocol.table import TableMessage, WatchMessage
 from tests.clients import HANG_SECONDS, token, url
 
 OTHERS = ("bob", "cyd", "dee")
@@ -75,7 +75,7 @@ async def play_out(client: Client, *, place_first: bool = False) -> list[TableMe
     return await read_until(client, is_end, place=True)
 
 
-def numbers(messages: list[TableMessage]) -> list[int]:
+def numbers(messages: Iterable[WatchMessage]) -> list[int]:
     """List the events' numbers."""
     return [each.seq for each in messages if isinstance(each, Event)]
 

@@ -8,7 +8,7 @@ import pytest
 
 from hub.app import Hub
 from protocol.client import MatchNotFound, watch, watch_lobby
-from protocol.messages import Error, ErrorCode, Lobby, MatchClosed, MatchListed, Snapshot
+from protocol.messages import Crowd, Error, ErrorCode, Lobby, MatchClosed, MatchListed, Snapshot
 from tests.clients import Format
 from tests.protocol.tables import (
     address,
@@ -66,6 +66,14 @@ async def test_a_watched_match_goes_on_after_a_break(hub: Hub) -> None:
         seen += [message async for message in watching]
     assert numbers(seen) == numbers(read)
     assert wire.connections == 2
+
+
+async def test_spectators_are_told_how_many_they_are(hub: Hub) -> None:
+    async with seated(hub) as ann:
+        match_id = (await read_until_asked(ann))[-1].match_id
+        snapshot, crowd = await taken(watch(address(hub), match_id), 2)
+    assert isinstance(snapshot, Snapshot)
+    assert crowd == Crowd(match_id=match_id, spectators=1)
 
 
 async def test_watching_an_unknown_match_fails(hub: Hub) -> None:

@@ -3,6 +3,7 @@ from hypothesis import given
 
 from hub.rules.match import Match, table_state
 from protocol.messages import (
+    Crowd,
     MatchId,
     Presence,
     RoundStarted,
@@ -61,6 +62,12 @@ def test_presence_changes_one_seat() -> None:
     gone = Presence(match_id=match.match_id, seat=2, connected=False)
     state = apply(shown(match), gone)
     assert state == table_state(match, [True, True, False, True])
+
+
+def test_a_crowd_changes_nothing() -> None:
+    match = play().states[0]
+    crowd = Crowd(match_id=match.match_id, spectators=3)
+    assert apply(shown(match), crowd) == shown(match)
 
 
 def test_no_seat_has_a_turn_between_a_placement_and_the_next_roll() -> None:
