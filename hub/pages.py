@@ -3,6 +3,7 @@
 Every page is made from the store, so any hub gives the same answer.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from urllib.parse import SplitResult, parse_qs, unquote
@@ -155,8 +156,10 @@ class Pages:
             before=_number(query, "before", range(INTEGER_LIMIT)) if "before" in query else None,
             limit=_number(query, "limit", PAGE_LIMITS, PAGE_LIMIT),
         )
-        rows = await self._hall.rows(page.match_ids)
-        return answer(_encode({"matches": rows, "next": page.next}), JSON)
+        rows, waiting = await asyncio.gather(
+            self._hall.rows(page.match_ids), self._lobby.count_waiting()
+        )
+        return answer(_encode({"matches": rows, "next": page.next, "waiting": waiting}), JSON)
 
     async def _leaderboard(self, query: dict[str, str]) -> Response:
         offset = _number(query, "after", range(INTEGER_LIMIT))
