@@ -8,7 +8,7 @@ import { FeaturedTable } from "./featured.js";
 import { Stream } from "./socket.js";
 import { ranked } from "./standings.js";
 import { mark, name } from "./seats.js";
-import { ago, count, money, shortId } from "./text.js";
+import { ago, count, money, shortId, watching } from "./text.js";
 
 const POLL_MS = 3000; // rounds, money and crowds: the stream tells only of starts and ends
 const LIVE_SHOWN = 60;
@@ -96,6 +96,7 @@ export class LobbyPage {
         fetchJson(`api/matches?status=playing&limit=${LIVE_SHOWN}`),
         fetchJson(`api/matches?status=finished&limit=${FINISHED_SHOWN}`),
       ]);
+      this.waiting = playing.waiting;
       this.#take([...playing.matches, ...finished.matches]);
     } catch {
       // The stream says so if the hub is away; the next poll will tell.
@@ -174,7 +175,7 @@ function liveCard(row) {
       "span",
       { class: "card-foot" },
       h("code", {}, shortId(row.match_id)),
-      h("span", {}, row.spectators ? `${row.spectators} watching` : ""),
+      h("span", {}, row.spectators ? watching(row.spectators) : ""),
       h("span", {}, fee(row)),
     ),
   );

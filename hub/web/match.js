@@ -13,7 +13,7 @@ import { changePlayer } from "./state.js";
 import { speak } from "./story.js";
 import { drawSummary } from "./summary.js";
 import { TableView, sidePanel } from "./table.js";
-import { shortId } from "./text.js";
+import { shortId, watching } from "./text.js";
 import { Timeline } from "./timeline.js";
 import { VerifyPanel } from "./verify-panel.js";
 
@@ -30,6 +30,7 @@ export class MatchPage {
     this.matchId = matchId;
     this.wanted = seq;
     this.presence = new Map();
+    this.spectators = null;
     this.clock = new HubClock();
     this.log = new MatchLog(matchId, (events) => this.#grow(events));
     this.playback = new Playback(this.log.frames, (index, animate) => this.#show(index, animate));
@@ -67,6 +68,7 @@ export class MatchPage {
 
   #lay(root) {
     this.head = h("div", { class: "match-head" });
+    this.crowd = h("span", { class: "pill crowd", title: "on all hubs", hidden: true });
     this.spoken = h("p", { class: "hidden", "aria-live": "polite" });
     this.summary = h("div", { class: "summary", hidden: true });
     this.verifySlot = h("div", {});
@@ -96,7 +98,10 @@ export class MatchPage {
   // ---- What the hub says
 
   #connected(status) {
-    if (status.state === "open") this.clock.opened();
+    if (status.state === "open") {
+      this.clock.opened();
+      this.#askForCrowd();
+    }
     this.notice.show(status);
     if (status.state === "waiting" && this.log.seq === 0) this.#askWhetherItExists();
   }
@@ -107,6 +112,23 @@ export class MatchPage {
     } catch (error) {
       if (error instanceof NotFound && this.log.seq === 0) this.#missing();
     }
+  }
+
+  /** Ask how many watch: the stream says so only when it changes. */
+  async #askForCrowd() {
+    this.spectators = null;
+    try {
+      const row = await fetchJson(`api/matches/${encodeURIComponent(this.matchId)}`);
+      if (this.spectators === null && row.spectators) this.#drawCrowd(row.spectators);
+    } catch {
+      // The next change will tell.
+    }
+  }
+
+  #drawCrowd(spectators) {
+    this.spectators = spectators;
+    this.crowd.hidden = Boolean(this.log.finish);
+    redraw(this.crowd, spectators, () => watching(spectators));
   }
 
   #missing() {
@@ -128,6 +150,8 @@ export class MatchPage {
     if (message.type === "presence") {
       this.presence.set(message.seat, message.connected);
       if (this.playback.index >= 0) this.#show(this.playback.index, false);
+    } else if (message.type === "crowd") {
+      this.#drawCrowd(message.spectators);
     } else {
       this.log.take(message);
     }
@@ -202,6 +226,7 @@ export class MatchPage {
     redraw(this.head, [state.round, state.turn, isOver], () => [
       h("h1", {}, "Table ", h("code", { title: this.matchId }, shortId(this.matchId))),
       h("span", { class: `pill ${isOver ? "" : "is-live"}` }, isOver ? "Final" : "Live"),
+      isOver ? null : this.crowd,
       h(
         "p",
         { class: "progress" },

@@ -76,6 +76,12 @@ async def test_no_matches_are_an_empty_list(hub: Hub) -> None:
     assert await get(hub, "/api/matches") == {"matches": [], "next": None, "waiting": 0}
 
 
+async def test_waiting_agents_are_counted(hub: Hub) -> None:
+    async with play(hub, "ann") as socket:
+        await socket.ask(type="join")
+        assert await get(hub, "/api/matches") == {"matches": [], "next": None, "waiting": 1}
+
+
 async def test_a_live_match_is_listed(hub: Hub) -> None:
     async with seat_four(hub) as party:
         await party.turn()

@@ -7,7 +7,10 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
+from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
+
+PATIENCE_MS = 30_000  # for what is bound to happen; a machine that is busy takes its time
+expect.set_options(timeout=PATIENCE_MS)
 
 MakePage = Callable[..., Awaitable[Page]]
 

@@ -3,7 +3,8 @@
 from playwright.async_api import Page, expect
 
 from hub.app import Hub
-from tests.clients import url
+from protocol.client import Client
+from tests.clients import token, url
 
 from .drivers import seat
 
@@ -12,6 +13,14 @@ async def test_an_empty_floor_says_how_to_fill_it(hub: Hub, page: Page) -> None:
     await page.goto(url(hub, "/", "http"))
     await expect(page.get_by_text("scripts/run --house-bots 4")).to_be_visible()
     await expect(page.get_by_text("0 agents waiting for a seat")).to_be_visible()
+
+
+async def test_agents_are_counted_while_they_wait(hub: Hub, page: Page) -> None:
+    await page.goto(url(hub, "/", "http"))
+    await expect(page.get_by_text("0 agents waiting for a seat")).to_be_visible()
+    async with Client(url(hub, ""), token("ann")) as ann:
+        await ann.join()
+        await expect(page.get_by_text("1 agent waiting for a seat")).to_be_visible()
 
 
 async def test_a_match_is_listed_as_it_starts(hub: Hub, page: Page) -> None:
@@ -40,7 +49,7 @@ async def test_rounds_and_money_move_on_by_themselves(hub: Hub, page: Page) -> N
         await expect(card).to_contain_text("Round 1")
         async with page.expect_response(lambda answer: "status=playing" in answer.url):
             await drivers.play(4)
-        await expect(card).to_contain_text("turn 5", timeout=15_000)
+        await expect(card).to_contain_text("turn 5")
 
 
 async def test_a_finished_match_moves_to_the_finished_with_its_winner(hub: Hub, page: Page) -> None:

@@ -39,7 +39,7 @@ async def test_a_live_table_follows_the_match(hub: Hub, page: Page) -> None:
         await page.goto(url(hub, f"/#/match/{drivers.match_id}", "http"))
         await expect(page.locator(".progress")).to_contain_text("turn 1 ")
         await drivers.play(5)
-        await expect(page.locator(".progress")).to_contain_text("turn 6 ", timeout=20_000)
+        await expect(page.locator(".progress")).to_contain_text("turn 6 ")
         shown = await page.locator(".casino").evaluate_all(READ_BOARD)
         assert shown == await board(hub, drivers.match_id)
 
@@ -59,6 +59,27 @@ async def test_table_talk_and_events_are_listed(hub: Hub, page: Page) -> None:
         await page.goto(url(hub, f"/#/match/{drivers.match_id}", "http"))
         await expect(page.locator(".talk .message")).to_have_text(["Feeling lucky."] * 2)
         await expect(page.locator(".event.is-placed")).to_have_count(2)
+
+
+async def test_how_many_watch_is_shown_and_kept_up_to_date(hub: Hub, make_page: MakePage) -> None:
+    first, second = await make_page(), await make_page()
+    async with seat(url(hub, "")) as drivers:
+        await first.goto(url(hub, f"/#/match/{drivers.match_id}", "http"))
+        await expect(first.get_by_text("1 watching")).to_be_visible()
+        await second.goto(url(hub, f"/#/match/{drivers.match_id}", "http"))
+        await expect(first.get_by_text("2 watching")).to_be_visible()
+        await expect(second.get_by_text("2 watching")).to_be_visible()
+        await second.close()
+        await expect(first.get_by_text("1 watching")).to_be_visible()
+
+
+async def test_a_page_that_is_loaded_again_knows_how_many_watch(hub: Hub, page: Page) -> None:
+    """The number stays the same, so the stream does not tell."""
+    async with seat(url(hub, "")) as drivers:
+        await page.goto(url(hub, f"/#/match/{drivers.match_id}", "http"))
+        await expect(page.get_by_text("1 watching")).to_be_visible()
+        await page.reload()
+        await expect(page.get_by_text("1 watching")).to_be_visible()
 
 
 async def test_a_finished_match_is_summed_up(hub: Hub, page: Page) -> None:
@@ -102,7 +123,7 @@ async def test_a_replay_plays_by_keyboard_alone(hub: Hub, page: Page) -> None:
     await page.get_by_role("button", name="Play", exact=True).focus()
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("button", name="Pause")).to_be_focused()
-    await expect(page.locator(".progress")).to_contain_text("turn 2 ", timeout=20_000)
+    await expect(page.locator(".progress")).to_contain_text("turn 2 ")
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("button", name="Play", exact=True)).to_be_focused()
 
