@@ -4,7 +4,7 @@ import itertools
 import os
 import secrets
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -24,10 +24,21 @@ _numbers = itertools.count()
 
 
 class Bench:
-    """One run on one machine: the measured server on one core, everything else on the other."""
+    """One run on one machine: the measured server on one core, everything else on the other.
 
-    def __init__(self, exits: AsyncExitStack, redis_url: str, folder: Path, repeats: int) -> None:
+    `peers` are other people's servers to measure, too, where a bench can.
+    """
+
+    def __init__(
+        self,
+        exits: AsyncExitStack,
+        redis_url: str,
+        folder: Path,
+        repeats: int,
+        peers: Sequence[str],
+    ) -> None:
         self.repeats = repeats
+        self.peers = peers
         self.server_core, self.other_core = cores()
         self.file_limit = raise_file_limit()
         self.redis_url = redis_url
@@ -63,7 +74,9 @@ class Bench:
 
 
 @asynccontextmanager
-async def open_bench(repeats: int, *, fsync: bool) -> AsyncIterator[Bench]:
+async def open_bench(
+    repeats: int, *, fsync: bool, peers: Sequence[str] = ()
+) -> AsyncIterator[Bench]:
     """Start a store of its own on the core that is not the server's."""
     _, other = cores()
     before = os.sched_getaffinity(0)
@@ -75,7 +88,7 @@ async def open_bench(repeats: int, *, fsync: bool) -> AsyncIterator[Bench]:
             url = await store.start()
             exits.push_async_callback(store.stop)
             os.sched_setaffinity(0, before)
-            bench = Bench(exits, url, folder, repeats)
+            bench = Bench(exits, url, folder, repeats, peers)
             os.sched_setaffinity(0, {other})
             yield bench
     finally:

@@ -31,9 +31,11 @@ class Crowd:
     def __exit__(self, *_: object) -> None:
         self.program.stop()
 
-    def add(self, count: int, path: str = "", *, group: int = 0, headers: str = "") -> None:
-        """Plan sockets to `path`, plain ones if that is empty."""
-        self.program.tell(f"add {count} {group}", path, headers.replace("\r\n", "\\r\\n"))
+    def add(
+        self, count: int, path: str = "", *, group: int = 0, headers: str = "", hello: str = ""
+    ) -> None:
+        """Plan sockets to `path`, plain ones if that is empty; `hello` is what each says first."""
+        self.program.tell(f"add {count} {group}", path, headers.replace("\r\n", "\\r\\n"), hello)
 
     def start_opening(self, port: int, at_once: int = OPEN_AT_ONCE) -> None:
         """Begin to open what is planned; `opened` is to follow."""
@@ -45,9 +47,11 @@ class Crowd:
         if int(failed):
             raise ConnectionError(f"{failed} of {count} sockets could not be opened")
 
-    def open(self, port: int, count: int, path: str = "", *, group: int = 0) -> None:
-        """Open sockets to `path`, plain ones if that is empty."""
-        self.add(count, path, group=group)
+    def open(
+        self, port: int, count: int, path: str = "", *, group: int = 0, hello: str = ""
+    ) -> None:
+        """Open sockets: see `add`."""
+        self.add(count, path, group=group, hello=hello)
         self.start_opening(port)
         self.opened()
 

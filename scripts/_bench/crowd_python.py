@@ -44,11 +44,12 @@ class Commands:
 class Plan:
     """Sockets that are to be opened, and what each says first."""
 
-    def __init__(self, count: int, group: int, path: str, headers: str) -> None:
+    def __init__(self, count: int, group: int, path: str, headers: str, hello: str) -> None:
         self.count = count
         self.group = group
         self._path = path
         self._headers = headers.replace("\\r\\n", "\r\n")
+        self.hello = bytes([0x81, 0x80 | len(hello)]) + bytes(4) + hello.encode() if hello else b""
 
     def request(self, host: str, port: int) -> bytes:
         """Write the request of a handshake; nothing if there is none."""
@@ -69,10 +70,11 @@ class Plan:
 class Client:
     """One socket; `head` is what has come of the answer to its handshake, None after that."""
 
-    def __init__(self, connection: socket.socket, group: int, request: bytes) -> None:
+    def __init__(self, connection: socket.socket, plan: Plan, request: bytes) -> None:
         self.connection = connection
-        self.group = group
+        self.group = plan.group
         self.request = request
+        self.hello = plan.hello
         self.head: bytes | None = b""
         self.connected = False
         self.bytes = 0
@@ -89,6 +91,7 @@ class Crowd:
         self._lazy_seconds = lazy_seconds
         self._epoll = select.epoll()
         self._clients: dict[int, Client] = {}
+        self._gone: list[Client] = []  # that were open
         self._plans: list[Plan] = []
         self._under_way = self._failed = self._total = 0
         self._target: Counter[int] = Counter()
@@ -101,8 +104,8 @@ class Crowd:
 
     def add(self, count: str, group: str) -> None:
         """Plan sockets."""
-        path, headers = self._commands.read(), self._commands.read()
-        self._plans.append(Plan(int(count), int(group), path or "", headers or ""))
+        path, headers, hello = (self._commands.read() or "" for _ in range(3))
+        self._plans.append(Plan(int(count), int(group), path, headers, hello))
 
     def open(self, host: str, port: str, at_once: str) -> str:
         """Connect what is planned."""
@@ -112,7 +115,7 @@ class Crowd:
             for _ in range(plan.count):
                 while self._under_way >= int(at_once):
                     self._turn(1)
-                self._dial(host, int(port), plan.group, request, made)
+                self._dial(host, int(port), plan, request, made)
                 made += 1
         while self._under_way:
             self._turn(1)
@@ -133,6 +136,8 @@ class Crowd:
         """Wait until all have got what they are to get."""
         end = time.monotonic() + float(seconds)
         while (missing := self._missing()) and time.monotonic() < end:
+            if any(each.bytes < self._target[each.group] for each in self._gone):
+                break
             self._turn(0.01)
         return f"got {missing}"
 
@@ -181,6 +186,7 @@ class Crowd:
         for client in self._clients.values():
             client.connection.close()
         self._clients = {}
+        self._gone = []
         self._latencies = []
         self._total = 0
         self._target.clear()
@@ -196,13 +202,13 @@ class Crowd:
                 select.select([0, self._epoll.fileno()], [], [])
             self._turn(0.001)
 
-    def _dial(self, host: str, port: int, group: int, request: bytes, number: int) -> None:
+    def _dial(self, host: str, port: int, plan: Plan, request: bytes, number: int) -> None:
         connection = socket.socket()
         connection.setblocking(False)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if host.startswith("127."):
             connection.bind((f"127.0.0.{1 + number % ADDRESSES}", 0))
-        client = Client(connection, group, request)
+        client = Client(connection, plan, request)
         self._clients[connection.fileno()] = client
         self._under_way += 1
         connection.connect_ex((host, port))
@@ -258,6 +264,8 @@ class Crowd:
         else:
             client.head = None
             self._under_way -= 1
+            if client.hello:
+                client.connection.send(client.hello)
             if rest:
                 self._count(client, len(rest))
 
@@ -280,11 +288,14 @@ class Crowd:
         if client.head is not None:
             self._under_way -= 1
             self._failed += 1
+        else:
+            self._gone.append(client)
         del self._clients[client.connection.fileno()]
         client.connection.close()
 
     def _missing(self) -> int:
-        return sum(each.bytes < self._target[each.group] for each in self._clients.values())
+        clients = (*self._clients.values(), *self._gone)
+        return sum(each.bytes < self._target[each.group] for each in clients)
 
 
 def _main() -> None:

@@ -8,7 +8,8 @@ write the same number of bytes a move: those of the hub's joined frames.
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, closing
 
-from .bare import EVENTS
+from . import peer
+from .bare import EVENTS, FRAME_HEADER_BYTES
 from .bench import Bench
 from .figures import Report, Series
 from .floor import Floor
@@ -17,6 +18,7 @@ from .process import Program
 
 SPECTATORS = 1000
 MOVES = 60  # made of a match, which has about a hundred
+TYPICAL_MOVE_BYTES = 600
 MICRO = 1e6
 
 ONE = "one at a time"
@@ -40,11 +42,17 @@ class Fanout:
         self._crowds = {
             name: exits.enter_context(bench.crowd(lazy=True)) for name in ("floor", "bare", "hub")
         }
-        self._move_bytes = 0
+        self.move_bytes = TYPICAL_MOVE_BYTES
+        self.missing: list[str] = []
+        self._peers: dict[str, tuple[Program, int]] = {}
+        for name in bench.peers:
+            try:
+                self._invite(name, exits)
+            except peer.CannotInstall as error:
+                self.missing.append(f"{error}.")
         self._crowds["floor"].open(self._floor.port, spectators)
         self._floor.accept(spectators)
         self._crowds["bare"].open(self._bare_port, spectators, "/")
-        self.sizes: list[int] = []
 
     async def measure(self, series: Series) -> None:
         """Take one sample of each."""
@@ -55,6 +63,30 @@ class Fanout:
             series.add(f"C send(), {how}", self.floor(pause=pause))
             for command in ("write", "broadcast"):
                 series.add(f"websockets {command}, {how}", self.bare(command, pause=pause))
+            for name in self._peers:
+                series.add(f"{name}, {how}", self.peer(name, pause=pause))
+
+    def _invite(self, name: str, exits: ExitStack) -> None:
+        """Start a peer and let it run warm: some compile what is often used."""
+        bench = self._bench
+        server = exits.enter_context(peer.start(name, bench.redis_url, bench.server_core))
+        self._crowds[name] = exits.enter_context(bench.crowd(lazy=True))
+        self._peers[name] = server, int(server.read())
+        self.peer(name, pause=False)
+
+    def peer(self, name: str, *, pause: bool) -> float:
+        """Send the same by somebody else's server, as one message a move."""
+        (server, port), asked, crowd = self._peers[name], peer.PEERS[name], self._crowds[name]
+        # Fresh ones each time: those of Socket.IO close if they don't answer its own pings.
+        crowd.open(port, self._spectators, asked.path, hello=asked.hello)
+        crowd.settle()
+
+        def send(moves: int, size: int) -> None:
+            server.ask(f"broadcast {moves} {size - FRAME_HEADER_BYTES}")
+
+        cost = self._drive(name, server, send, pause=pause)
+        crowd.close()
+        return cost
 
     async def hub(self, spectators: int, *, pause: bool) -> float:
         """Deliver a fresh match's moves; CPU microseconds a delivery."""
@@ -73,8 +105,7 @@ class Fanout:
         crowd.wait()
         spent = hub.cpu_seconds() - before
         crowd.close()
-        self._move_bytes = sent // self._moves
-        self.sizes.append(self._move_bytes)
+        self.move_bytes = sent // self._moves
         return spent * MICRO / (self._moves * spectators)
 
     async def played(self, spectators: int) -> float:
@@ -96,7 +127,8 @@ class Fanout:
 
     def floor(self, *, pause: bool) -> float:
         """Send the same by a loop of send()."""
-        return self._drive("floor", self._floor.program, self._floor.send, pause=pause)
+        floor = self._floor
+        return self._drive("floor", floor.program, floor.send, pause=pause)
 
     def bare(self, command: str, *, pause: bool) -> float:
         """Send the same by the websockets package."""
@@ -107,9 +139,14 @@ class Fanout:
         return self._drive("bare", self._bare, send, pause=pause)
 
     def _drive(
-        self, name: str, server: Program, send: Callable[[int, int], None], *, pause: bool
+        self,
+        name: str,
+        server: Program,
+        send: Callable[[int, int], None],
+        *,
+        pause: bool,
     ) -> float:
-        crowd, size = self._crowds[name], self._move_bytes // EVENTS * EVENTS
+        crowd, size = self._crowds[name], self.move_bytes // EVENTS * EVENTS
         crowd.settle(50)
         before = server.cpu_seconds()
         steps, at_once = (self._moves, 1) if pause else (1, self._moves)
@@ -131,7 +168,7 @@ async def fanout(bench: Bench, spectators: int = SPECTATORS, moves: int = MOVES)
             alone.add(f"hub, one spectator, {ONE}", await run.hub(1, pause=True))
             alone.add(f"hub, one spectator, {MANY}", await run.played(1))
     return Report(
-        f"Fan-out: one table, {spectators} spectators, {run.sizes[-1]} bytes a move",
+        f"Fan-out: one table, {spectators} spectators, {run.move_bytes} bytes a move",
         (*series.figures(), *alone.figures()),
         (
             series.ratio(f"hub, {ONE}", f"C send(), {ONE}", 1.4),
@@ -143,5 +180,6 @@ async def fanout(bench: Bench, spectators: int = SPECTATORS, moves: int = MOVES)
             f"{MANY.capitalize()}: four agents play on the hub, and all of its work is counted."
             " Otherwise moves are committed elsewhere, and the hub hears and delivers them.",
             "What a move costs the hub apart from its spectators is in 'one spectator'.",
+            *run.missing,
         ),
     )

@@ -33,7 +33,14 @@ class Program:
     `nice` is how far it stands back behind others on the same core.
     """
 
-    def __init__(self, command: Sequence[str], core: int, *, nice: int = 0) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        core: int,
+        *,
+        nice: int = 0,
+        environment: dict[str, str] | None = None,
+    ) -> None:
         self._core = core
         self._nice = nice
         self._process = subprocess.Popen(
@@ -41,7 +48,7 @@ class Program:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            env=os.environ | {"PYTHONPATH": str(ROOT)} | (environment or {}),
             preexec_fn=self._pin,  # noqa: PLW1509 - before it starts threads, which inherit it
         )
         self.pid = self._process.pid

@@ -8,7 +8,8 @@
  * Commands come on stdin, one a line, and each is answered by one line on stdout:
  *
  *   add COUNT GROUP        plan that many sockets; the next line is the path of the request (empty:
- *                          no handshake), the one after it headers joined by \r\n (not answered)
+ *                          no handshake), the one after it headers joined by \r\n, and the one after
+ *                          that a text message to send first, or nothing (not answered)
  *   open HOST PORT AT_ONCE connect what is planned, so many at once
  *                          -> opened COUNT FAILED
  *   expect GROUP BYTES T0  each socket of GROUP is to get BYTES more; T0 is when they were asked
@@ -51,7 +52,7 @@ enum { CONNECTING, SHAKING, OPEN, GONE };
 
 struct plan {
     int count, group;
-    char *path, *headers;
+    char *path, *headers, *hello;
 };
 
 struct socket_ {
@@ -97,9 +98,21 @@ static void give_up(struct socket_ *s) {
     close(s->fd);
 }
 
+/* Say hello, if that is planned: one short text message, masked with zeros. */
+static void greet(struct socket_ *s) {
+    char frame[6 + 125] = {(char)0x81, (char)0x80};
+    int size = strlen(s->plan->hello);
+    if (size == 0 || size > 125)
+        return;
+    frame[1] |= size;
+    memcpy(frame + 6, s->plan->hello, size);
+    send(s->fd, frame, 6 + size, MSG_NOSIGNAL);
+}
+
 static void became_open(struct socket_ *s) {
     s->state = OPEN;
     under_way--;
+    greet(s);
 }
 
 static void dial(const struct plan *plan) {
@@ -228,8 +241,16 @@ static int turn(int wait_ms) {
 static int missing(void) {
     int n = 0;
     for (int i = 0; i < count; i++)
-        n += sockets[i].state != GONE && sockets[i].bytes < target[sockets[i].group];
+        n += sockets[i].bytes < target[sockets[i].group];
     return n;
+}
+
+/* Tell whether a socket is gone that has not got all. */
+static int is_hopeless(void) {
+    for (int i = 0; i < count; i++)
+        if (sockets[i].state == GONE && sockets[i].bytes < target[sockets[i].group])
+            return 1;
+    return 0;
 }
 
 static int stdin_ready(void) {
@@ -286,6 +307,8 @@ static void add(const char *command) {
     next_line();
     unescape(line);
     plan->headers = strdup(line);
+    next_line();
+    plan->hello = strdup(line);
 }
 
 static void open_sockets(const char *command) {
@@ -303,6 +326,7 @@ static void open_sockets(const char *command) {
     for (int i = 0; i < plan_count; i++) {
         free(plans[i].path);
         free(plans[i].headers);
+        free(plans[i].hello);
     }
     plan_count = 0;
     printf("opened %d %d\n", made, failed);
@@ -325,7 +349,7 @@ static void wait_all(const char *command) {
     sscanf(command, "wait %lf", &seconds);
     int64_t end = now_ns() + seconds * 1e9;
     int left;
-    while ((left = missing()) > 0 && now_ns() < end)
+    while ((left = missing()) > 0 && now_ns() < end && !is_hopeless())
         for (int i = 0, n = 1; i < left && n > 0; i += n)
             n = turn(10);
     printf("got %d\n", left);
