@@ -256,6 +256,7 @@ async def test_stakes_go_back_if_nobody_acted(make_parts: MakeParts) -> None:
     await tick_until_over(match_id, parts)
     assert (await finished(parts, match_id)).finish_reason == "no_actions"
     assert await parts.balances() == [NEWCOMERS_HP] * 4
+    assert await parts.lobby.total_hp() == 4 * NEWCOMERS_HP
     assert count(parts, "matches_finished", reason="no_actions") == 1
 
 

@@ -86,8 +86,7 @@ async def enter(parts: Parts, *agents: AgentId) -> list[Socket]:
 
 async def watch(parts: Parts) -> Watcher:
     watcher = Watcher()
-    parts.hall.spectators.add(watcher)
-    parts.hall.show(watcher)
+    parts.hall.arrive(watcher)
     await watcher.told()
     return watcher
 

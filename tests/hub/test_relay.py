@@ -325,7 +325,10 @@ async def test_who_came_or_went_while_the_feed_was_broken_is_seen_after(
 
 
 async def open_while(parts: Parts, match_id: MatchId, at: int, event: Awaitable[object]) -> Table:
-    """Open a table, and let something happen after so many of the round trips that it takes."""
+    """Open a table, and let something happen after so many of the round trips that it takes.
+
+    Whoever makes it happen is connected already, or it would come too late.
+    """
     before = parts.link.round_trips
     opening = asyncio.create_task(parts.relay.open(match_id))
     await until(lambda: opening.done() or parts.link.round_trips >= before + at)
@@ -342,7 +345,7 @@ async def test_who_goes_while_a_table_is_opened_is_seen_to_have_gone(
     here, there = make_parts(), make_parts()
     match_id = await here.seat()
     await here.listen()
-    gone = (await here.match(match_id)).players[1].agent_id
+    gone = (await there.match(match_id)).players[1].agent_id
 
     async def go() -> None:
         await there.lobby.vouch(gone, here.id, connected=False)
@@ -361,7 +364,7 @@ async def test_what_is_committed_while_a_table_is_opened_is_not_missed(
 ) -> None:
     """Nothing comes after it that would show that it is missing."""
     here, there = make_parts(), make_parts()
-    match = await create(here.tables)
+    match = await create(there.tables)
     await here.listen()
     table = await open_while(here, match.match_id, at, there.tables.commit(*placed(match)))
     viewer = Viewer()
