@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import json
-import os
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Literal, NamedTuple
@@ -309,8 +308,3 @@ UPGRADE = (
     ("Sec-WebSocket-Version", "13"),
     ("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA=="),
 )
-
-
-def signal_store(process_id: int, number: int) -> None:
-    """Send a signal to a test's own store."""
-    os.kill(process_id, number)

@@ -111,6 +111,31 @@ async def test_matches_come_newest_first_page_by_page(hub: Hub) -> None:
     assert pages == [[played[4], played[3]], [played[2], played[1]], [played[0]]]
 
 
+async def test_matches_can_be_asked_for_by_status_and_agent(hub: Hub) -> None:
+    old = (await play_booked(hub))[0]["match_id"]
+    async with seat_four(hub, agents=("ann", "bob", "eve", "fay")) as party:
+        new, found = party.match_id, {}
+        for query in ("status=playing", "status=finished", "agent=ann", "agent=dee", "agent=eve"):
+            matches = (await get(hub, f"/api/matches?{query}"))["matches"]
+            found[query] = [match["match_id"] for match in matches]
+    assert found == {
+        "status=playing": [new],
+        "status=finished": [old],
+        "agent=ann": [new, old],
+        "agent=dee": [old],
+        "agent=eve": [new],
+    }
+
+
+async def test_an_unknown_agent_has_no_matches(hub: Hub) -> None:
+    await play_match(hub)
+    assert (await get(hub, "/api/matches?agent=%00%ff"))["matches"] == []
+
+
+async def test_an_unknown_status_is_a_bad_request(hub: Hub) -> None:
+    assert (await fetch(hub, "/api/matches?status=lost")).error == (400, "bad_request", JSON)
+
+
 @pytest.mark.parametrize("path", ["/api/matches?limit=500", "/api/matches?limit=1&before=0"])
 async def test_limits_of_paging(hub: Hub, path: str) -> None:
     assert (await get(hub, path))["matches"] == []

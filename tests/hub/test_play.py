@@ -427,6 +427,18 @@ async def test_an_ack_goes_to_the_socket_that_asked(hub: Hub) -> None:
         ]
 
 
+async def test_an_ack_tells_the_last_round_trip(hub: Hub) -> None:
+    async with seat_four(hub) as party:
+        agent = party.current
+        assert (await party.turn())["latency_ms"] is None
+        for connection in hub.server.connections:
+            connection.check_pulse()
+        await agent.ask(type="sync")  # by then the pong has come, too
+        while party.current is not agent:
+            await party.turn()
+        assert (await party.turn())["latency_ms"] in range(60_000)
+
+
 # ---- Presence and absence
 
 

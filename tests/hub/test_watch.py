@@ -5,9 +5,12 @@ import socket as sockets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 
 from hub.app import Hub
+from hub.store.keys import Keys
+from hub.store.lobby import Closed
 from hub.store.tables import Loaded
 from tests.clients import (
     Format,
@@ -261,6 +264,26 @@ async def test_a_slow_spectator_is_shown_the_end(make_hub: MakeHub) -> None:
         assert (snapshot["type"], snapshot["seq"]) == ("snapshot", len(log))
         assert snapshot["state"]["status"] == "finished"
         assert (bye["type"], bye["code"], close_code) == ("bye", 1000, 1000)
+
+
+async def test_a_slow_lobby_spectator_is_shown_the_lobby_anew(
+    make_hub: MakeHub, keys: Keys
+) -> None:
+    hub = await make_hub(spectator_outbox_bytes=LIMIT)
+    match_id = (await play_match(hub))[0]["match_id"]
+    (row,) = await hub.lobby.rows([match_id])
+    notice = msgspec.msgpack.encode(Closed(row))
+    async with reluctant(hub, "/watch") as lobby, dial(hub, "/watch") as quick:
+        await quick.until("lobby")
+        for _ in range(300):
+            await hub.link.call("PUBLISH", keys.lobby_feed, notice)
+            await quick.until("match_closed")
+        resume(lobby)
+        assert await lobby.until("lobby") == {"type": "lobby", "live": [], "waiting": 0}
+        heard = [message["type"] for message in lobby.heard].count("match_closed")
+        assert 0 < heard < 300
+        async with seat_four(hub) as party:
+            assert (await lobby.until("match_listed"))["match"]["match_id"] == party.match_id
 
 
 async def test_a_slow_agent_is_closed_and_resumes(make_hub: MakeHub) -> None:
