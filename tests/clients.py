@@ -246,10 +246,28 @@ async def seat_four(
         yield Party(sockets)
 
 
+async def assert_untouched(party: Party) -> None:
+    """Whose turn it is can place, and everyone has heard everything once, that included."""
+    turn, seq = party.roll["turn"], party.roll["seq"]
+    ack = await party.turn()
+    assert (ack["type"], ack["turn"], ack["seq"]) == ("ack", turn, seq + 1)
+    for socket in party.sockets:
+        assert [event["seq"] for event in socket.events] == list(range(1, seq + 3))
+
+
 async def play_match(*hubs: Hub, **options: Any) -> list[Map]:
     """Play a whole match with four agents that leave after it; its events."""
     async with seat_four(*hubs, **options) as party:
         return await party.play_out()
+
+
+async def balances(hub: Hub) -> list[int]:
+    """Ask each of AGENTS for its HP, as its welcome says it."""
+    found = []
+    for agent_id in AGENTS:
+        async with dial(hub, "/play", headers=bearer(agent_id)) as socket:
+            found.append((await socket.receive())["hp"])
+    return found
 
 
 class Answer(NamedTuple):

@@ -1,6 +1,5 @@
 """What a hub asks of a connection before it opens (PROTOCOL.md, Transport)."""
 
-import asyncio
 import time
 from typing import Any
 
@@ -23,7 +22,6 @@ from tests.clients import (
     knock,
     play,
     play_match,
-    read_answer,
     seat_four,
     token,
     unpack,
@@ -274,45 +272,3 @@ async def test_a_full_hub_sends_clients_away(make_hub: MakeHub) -> None:
         }
         assert close_code == 1013
         assert bye["retry_ms"] > 0
-
-
-# ---- A hub that stops
-
-
-async def test_a_stopping_hub_says_bye_and_spreads_the_return(make_hub: MakeHub) -> None:
-    hub = await make_hub()
-    async with seat_four(hub) as party, dial(hub, "/watch") as spectator:
-        await spectator.receive()
-        sockets = [*party.sockets, spectator]
-        stopping = asyncio.create_task(hub.stop())
-        ends = [await socket.end() for socket in sockets]
-        await stopping
-        for bye, close_code in ends:
-            expected = {"code": 1001, "reason": "the hub is stopping", "reconnect": True}
-            assert {**bye, "retry_ms": 0} == {"type": "bye", **expected, "retry_ms": 0}
-            assert close_code == 1001
-        assert len({bye["retry_ms"] for bye, _ in ends}) > 1
-
-
-async def test_a_stopping_hub_opens_no_more_connections(make_hub: MakeHub) -> None:
-    hub = await make_hub()
-    reader, writer = await asyncio.open_connection(*hub.address)
-    # The connection is accepted: one that came after it has been.
-    async with play(hub, "ann") as ann:
-        stopping = asyncio.create_task(hub.stop())
-        await ann.until("bye")
-        lines = ["GET /play HTTP/1.1", *(f"{name}: {value}" for name, value in UPGRADE)]
-        writer.write("\r\n".join([*lines, f"Authorization: {bearer('bob')}", "", ""]).encode())
-        assert (await read_answer(reader)).error == (503, "draining", JSON)
-        writer.close()
-        await stopping
-
-
-async def test_a_stopping_hub_waits_for_nobody_for_ever(make_hub: MakeHub) -> None:
-    hub = await make_hub(drain_seconds=0.1)
-    _, writer = await asyncio.open_connection(*hub.address)
-    async with play(hub, "ann") as ann:
-        ann.connection.transport.pause_reading()
-        await hub.stop()
-        ann.connection.transport.resume_reading()
-    writer.close()
