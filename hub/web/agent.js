@@ -3,6 +3,7 @@
 import { fetchJson } from "./api.js";
 import { h } from "./dom.js";
 import { matchCard } from "./lobby.js";
+import { count } from "./text.js";
 
 const PAGE = 48;
 
@@ -13,7 +14,9 @@ export class AgentPage {
    */
   constructor(root, agentId) {
     this.agentId = agentId;
+    this.rows = [];
     this.title = h("bdi", { class: "name" }, agentId);
+    this.record = h("p", { class: "record" });
     this.cards = h("ul", { class: "cards is-finished" });
     this.note = h("p", { class: "empty", role: "status" }, "Looking…");
     this.more = h(
@@ -25,6 +28,7 @@ export class AgentPage {
       h("p", { class: "eyebrow" }, "Agent"),
       h("h1", {}, this.title),
       h("code", { class: "soft" }, agentId),
+      this.record,
       h("h2", {}, "Matches"),
       this.cards,
       this.note,
@@ -46,6 +50,8 @@ export class AgentPage {
       );
       this.next = page.next;
       this.more.hidden = page.next === null;
+      this.rows.push(...mine);
+      this.record.textContent = record(this.rows, this.agentId);
       this.cards.append(...mine.map((row) => h("li", {}, matchCard(row))));
       this.note.hidden = this.cards.children.length > 0;
       this.note.textContent = "No match of this agent is kept.";
@@ -57,4 +63,11 @@ export class AgentPage {
       this.note.textContent = `The matches can't be read: ${error.message}`;
     }
   }
+}
+
+/** Count the wins among the finished matches that are shown. */
+function record(rows, agentId) {
+  const finished = rows.filter((row) => row.status === "finished");
+  const won = finished.filter((row) => row.players[row.winner_seat]?.agent_id === agentId);
+  return finished.length ? `${won.length} of ${count(finished.length, "match", "matches")} won` : "";
 }

@@ -70,9 +70,18 @@ function lane(player, { number, dice: counts, cancelled, awards }, phase) {
   );
 }
 
+function nothing() {
+  return h(
+    "span",
+    { class: "nothing", title: "no note is left for this seat" },
+    h("span", { "aria-hidden": "true" }, "–"),
+    h("span", { class: "hidden" }, " gets nothing"),
+  );
+}
+
 function verdict(isTied, award, phase) {
   if (isTied) return h("span", { class: "tie" }, "tie");
-  if (!award) return h("span", { class: "nothing", title: "no note is left for this seat" }, "–");
+  if (!award) return nothing();
   const word = phase ? " takes " : " in line for ";
   return [h("span", { class: "hidden" }, word), chip(award.bill)];
 }

@@ -8,7 +8,7 @@ import { FeaturedTable } from "./featured.js";
 import { Stream } from "./socket.js";
 import { ranked } from "./standings.js";
 import { mark, name } from "./seats.js";
-import { ago, count, money, shortId, watching } from "./text.js";
+import { ago, count, money, shortId } from "./text.js";
 
 const POLL_MS = 3000; // rounds, money and crowds: the stream tells only of starts and ends
 const LIVE_SHOWN = 60;
@@ -175,7 +175,7 @@ function liveCard(row) {
       "span",
       { class: "card-foot" },
       h("code", {}, shortId(row.match_id)),
-      h("span", {}, row.spectators ? watching(row.spectators) : ""),
+      h("span", {}, row.spectators ? `${row.spectators.toLocaleString("en")} watching` : ""),
       h("span", {}, fee(row)),
     ),
   );
@@ -186,7 +186,7 @@ function finishedCard(row) {
     row,
     h(
       "span",
-      { class: "card-head" },
+      { class: "card-head is-final" },
       h("span", { class: "pill" }, "Final"),
       h("span", { class: "soft" }, row.finished_at ? ago(row.finished_at) : ""),
     ),

@@ -4,7 +4,7 @@ import { NotFound, fetchJson } from "./api.js";
 import { Chronicle } from "./chronicle.js";
 import { HubClock } from "./clock.js";
 import { ConnectionNotice } from "./connection.js";
-import { h, redraw } from "./dom.js";
+import { h, redraw, s } from "./dom.js";
 import { frameAt, toldUpTo } from "./frames.js";
 import { MatchLog } from "./log.js";
 import { Playback } from "./playback.js";
@@ -13,7 +13,7 @@ import { changePlayer } from "./state.js";
 import { speak } from "./story.js";
 import { drawSummary } from "./summary.js";
 import { TableView, sidePanel } from "./table.js";
-import { shortId, watching } from "./text.js";
+import { shortId } from "./text.js";
 import { Timeline } from "./timeline.js";
 import { VerifyPanel } from "./verify-panel.js";
 
@@ -68,7 +68,7 @@ export class MatchPage {
 
   #lay(root) {
     this.head = h("div", { class: "match-head" });
-    this.crowd = h("span", { class: "pill crowd", title: "on all hubs", hidden: true });
+    this.crowd = h("span", { class: "pill crowd", hidden: true });
     this.spoken = h("p", { class: "hidden", "aria-live": "polite" });
     this.summary = h("div", { class: "summary", hidden: true });
     this.verifySlot = h("div", {});
@@ -128,7 +128,11 @@ export class MatchPage {
   #drawCrowd(spectators) {
     this.spectators = spectators;
     this.crowd.hidden = Boolean(this.log.finish);
-    redraw(this.crowd, spectators, () => watching(spectators));
+    redraw(this.crowd, spectators, () => [
+      eye(),
+      spectators.toLocaleString("en"),
+      h("span", { class: "crowd-word" }, " watching"),
+    ]);
   }
 
   #missing() {
@@ -287,4 +291,13 @@ export class MatchPage {
       actions[event.key]();
     }
   }
+}
+
+function eye() {
+  return s(
+    "svg",
+    { class: "eye", viewBox: "0 0 24 24", "aria-hidden": "true" },
+    s("path", { d: "M1.5 12S5.5 5 12 5s10.5 7 10.5 7-4 7-10.5 7S1.5 12 1.5 12Z" }),
+    s("circle", { cx: 12, cy: 12, r: 3.2 }),
+  );
 }

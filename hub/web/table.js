@@ -17,7 +17,8 @@ export class TableView {
     this.stage = h("section", { class: "stage", "aria-label": "Now at the table" });
     this.board = h("div", { class: "board" });
     this.scores = h("ol", { class: "scores", "aria-hidden": "true" }); // the standings say the same
-    this.felt = h("div", { class: "felt" }, this.stage, this.scores, this.board);
+    const now = h("div", { class: "now" }, this.stage, this.scores);
+    this.felt = h("div", { class: "felt" }, now, this.board);
     this.standings = h("ol", { class: "standings" });
     /** @type {Frame|null} */
     this.frame = null;

@@ -17,11 +17,6 @@ export function count(number, one, many = `${one}s`) {
   return `${number} ${number === 1 ? one : many}`;
 }
 
-/** Say how many watch a table. */
-export function watching(spectators) {
-  return `${spectators.toLocaleString("en")} watching`;
-}
-
 /** Join words: a, b and c. */
 export function list(words) {
   if (words.length < 2) return words.join("");
