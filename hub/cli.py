@@ -19,6 +19,7 @@ from hub.rules.audit import AuditFailure, audit
 from hub.settings import Settings, environment_secret
 from hub.store.embedded import EmbeddedValkeyError
 from hub.store.link import StoreUnavailable
+from hub.store.wire import StoreUrlError
 from protocol.messages import AGENT_ID, NAME
 
 DEFAULTS = Settings()
@@ -218,11 +219,11 @@ def main() -> None:
 @_logs
 def serve(log_format: log.LogFormat, log_level: log.LogLevel, **chosen: Any) -> None:
     """Run a hub until it is told to stop."""
-    from hub import app  # noqa: PLC0415 - the other commands start faster without it
+    from hub import process  # noqa: PLC0415 - the other commands start faster without it
 
     log.configure(log_format, log_level)
     with _explained():
-        sys.exit(app.main(_settings(chosen), partial(log.configure, log_format, log_level)))
+        sys.exit(process.main(_settings(chosen), partial(log.configure, log_format, log_level)))
 
 
 @main.command()
@@ -261,11 +262,11 @@ def grant(
     **chosen: Any,
 ) -> None:
     """Give HP to an agent, or take them (-5), but never below 0."""
-    from hub import app  # noqa: PLC0415 - as above
+    from hub import process  # noqa: PLC0415 - as above
 
     log.configure(log_format, log_level)
     with _explained():
-        old, new = app.grant(_settings(chosen), agent_id, hp, reason)
+        old, new = process.grant(_settings(chosen), agent_id, hp, reason)
     log.get_logger().info(
         "hp_granted", agent_id=agent_id, asked=hp, old=old, new=new, reason=reason
     )
@@ -297,7 +298,7 @@ def _explained() -> Iterator[None]:
     """Show what a person can put right as a message."""
     try:
         yield
-    except (EmbeddedValkeyError, tokens.SecretError) as error:
+    except (EmbeddedValkeyError, tokens.SecretError, StoreUrlError) as error:
         raise click.ClickException(str(error)) from error
     except StoreUnavailable as error:
         raise click.ClickException(

