@@ -199,6 +199,12 @@ def main() -> None:
     help="The platform's part of a pot, in basis points.",
 )
 @_option(
+    "--messages-per-second",
+    type=click.IntRange(1, 100_000),
+    default=DEFAULTS.messages_per_second,
+    help="How many messages an agent's socket may send in the long run.",
+)
+@_option(
     "--direct-writes/--no-direct-writes",
     default=DEFAULTS.direct_writes,
     help="Write past the websockets package's send(): several times faster.",

@@ -97,7 +97,8 @@ class Player:
         self._matchmaker = matchmaker
         self._metrics = metrics
         self.outbox = Outbox(connection, format, settings.agent_outbox_bytes, self._too_slow)
-        self._allowance = Allowance(settings.messages_per_second, settings.message_burst)
+        per_second = settings.messages_per_second
+        self._allowance = Allowance(per_second, settings.message_burst or 2 * per_second)
         self._refused_in_a_row = 0
         self._tables: dict[MatchId, Table] = {}
         self._latest: MatchId | None = None

@@ -85,11 +85,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     spectator_outbox_bytes: int = 256 * KIB
     """How much may wait for a spectator's socket before it is spared events."""
 
-    messages_per_second: int = 20
+    messages_per_second: int = 200
     """How many messages an agent's socket may send in the long run."""
 
-    message_burst: int = 40
-    """How many messages an agent's socket may send at once after a silence."""
+    message_burst: int | None = None
+    """How many messages it may send at once after a silence; None is twice as many."""
 
     direct_writes: bool = True
     """Whether frames are written past the websockets package's send(), if it is fit for that."""
