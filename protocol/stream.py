@@ -8,8 +8,8 @@ import asyncio
 import itertools
 import logging
 import random
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
 from urllib.parse import quote
 
 import msgspec
@@ -119,7 +119,7 @@ class Stream:
         """
         while True:
             try:
-                async with await self._dial() as socket:
+                async with self._dial() as socket:
                     while True:
                         message = self._read(await socket.recv(decode=False))
                         if isinstance(message, Welcome):
@@ -140,8 +140,9 @@ class Stream:
             await self._socket.send(encode(command, self._format), text=self._format == "json")
         return True
 
-    async def _dial(self) -> ClientConnection:
-        return await connect(
+    @asynccontextmanager
+    async def _dial(self) -> AsyncIterator[ClientConnection]:
+        socket = await connect(
             next(self._urls) + self._cursor.query,
             subprotocols=[_SUBPROTOCOLS[self._format]],
             additional_headers=self._headers,
@@ -150,6 +151,11 @@ class Stream:
             ping_timeout=KEEPALIVE_S,
             close_timeout=CLOSE_S,
         )
+        try:
+            async with socket:
+                yield socket
+        finally:
+            socket.transport.abort()  # a close that was cancelled has left it open
 
     def _read(self, data: bytes) -> ServerMessage | None:
         """Decode a message; None if it is old or not for the reader. Raises Gap."""
