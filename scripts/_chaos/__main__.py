@@ -118,7 +118,7 @@ def _listen_for_signals() -> asyncio.Event:
 
 def _show(bar: Progress, task: TaskID, arena: Arena, share: float) -> None:
     faults, matches = len(arena.faults.done), len(arena.live.finished)
-    state = f"{faults} faults, {matches} matches, {len(arena.witness.troubles)} wrong"
+    state = f"{faults} faults, {matches} matches, {len(arena.witness.troubles.found)} wrong"
     bar.update(task, completed=share, state=state if share < 1 else "ending")
 
 

@@ -91,7 +91,10 @@ class Arena:
         """Let everybody go."""
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
+            if isinstance(ended, Exception):
+                self.witness.troubles.report("client broke", "", detail=repr(ended))
+        self._tasks = []
 
     def _token(self, name: str) -> str:
         return issue(self._secret, name, name, TOKEN_HOURS)

@@ -11,8 +11,8 @@ from protocol.codec import Format
 from protocol.messages import Ack, AgentId, MatchId
 
 from .plan import Plan, now_ms
+from .troubles import Troubles
 from .view import View
-from .witness import Trouble
 
 LONGEST_THINK_S = 0.5  # well below the turn of a seat that was away
 
@@ -62,7 +62,7 @@ class Bot:
         silent: bool,
         chance: random.Random,
         live: Live,
-        troubles: list[Trouble],
+        troubles: Troubles,
     ) -> None:
         self.agent_id = AgentId(agent_id)
         self.silent = silent
@@ -82,9 +82,7 @@ class Bot:
                 await client.join(continuous=True, client_seed=self.agent_id)
                 await self._follow(client)
         except ClientError as error:
-            self._troubles.append(
-                Trouble(what="client gave up", at=now_ms(), who=self.agent_id, detail=repr(error))
-            )
+            self._troubles.report("client gave up", self.agent_id, detail=repr(error))
 
     async def leave(self) -> None:
         """Join no more matches after the one under way."""

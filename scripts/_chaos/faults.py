@@ -9,7 +9,7 @@ from .hubs import Place
 from .plan import KINDS, Fault, Kind, now_ms
 from .proxy import Line
 from .store import Store
-from .witness import Trouble, Witness
+from .witness import Witness
 
 # How long a fault lasts, at random between these; in s.
 DEAD_S = (0.0, 4.0)  # a hub or the store, until it is started again
@@ -67,9 +67,7 @@ class Faults:
         fault.ended = now_ms()
 
     def _report(self, what: str, place: Place, detail: str) -> None:
-        self._witness.troubles.append(
-            Trouble(what=what, at=now_ms(), who=f"hub {place.number}", detail=detail)
-        )
+        self._witness.troubles.report(what, f"hub {place.number}", detail=detail)
 
     # ---- Hubs
 

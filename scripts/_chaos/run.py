@@ -13,9 +13,8 @@ from protocol.messages import MatchId
 from . import evidence
 from .arena import STARTING_HP, Arena, open_arena
 from .faults import kinds
-from .plan import Plan, now_ms
+from .plan import Plan
 from .verdict import Logs, Outcome, Verdict, judge
-from .witness import Trouble
 
 TICK_S = 0.2
 PAGE = 500
@@ -91,6 +90,7 @@ async def conclude(arena: Arena) -> Outcome:
             bot.view.check_all_finished()
     await arena.close()
     await _stop_hubs(arena)
+    await _report_leftovers(arena)
     logs = await _read_logs(arena)
     expected_hp = STARTING_HP * len(arena.witness.attendance.agents)
     return Outcome(
@@ -100,7 +100,7 @@ async def conclude(arena: Arena) -> Outcome:
         faults=arena.faults.done,
         absences=arena.witness.attendance.absences,
         prints=arena.witness.prints,
-        troubles=[*arena.witness.troubles, *await _leftovers(arena)],
+        troubles=arena.witness.troubles.found,
         store_started=arena.faults.store_started,
         events=arena.witness.events,
         hp_difference=await arena.lobby.total_hp() - expected_hp,
@@ -108,30 +108,28 @@ async def conclude(arena: Arena) -> Outcome:
 
 
 async def _stop_hubs(arena: Arena) -> None:
+    report = arena.witness.troubles.report
     for place in arena.places:
-        crashes = [f"code {code}" for code in place.hub.crashes]
-        code = await place.hub.terminate()
-        unclean = [f"code {code} after SIGTERM"] if code else []
-        for what, details in (("hub crashed", crashes), ("unclean exit", unclean)):
-            for detail in details:
-                who = f"hub {place.number}"
-                trouble = Trouble(what=what, at=now_ms(), who=who, detail=detail)
-                arena.witness.troubles.append(trouble)
+        name = f"hub {place.number}"
+        for code in place.hub.crashes:
+            report("hub crashed", name, detail=f"code {code}")
+        async with place.busy:
+            code = await place.hub.terminate()
+        if code:
+            report("unclean exit", name, detail=f"code {code} after SIGTERM")
 
 
-async def _leftovers(arena: Arena) -> list[Trouble]:
-    """List the matches that have not ended and the agents that are not free."""
+async def _report_leftovers(arena: Arena) -> None:
+    """Report the matches that have not ended and the agents that are not free."""
+    report = arena.witness.troubles.report
     names = [bot.agent_id for bot in arena.bots]
-    seats = await arena.lobby.seats(names)
-    stuck = [name for name, match_id in zip(names, seats, strict=True) if match_id is not None]
-    matches = [*await arena.lobby.live(), *await arena.lobby.forming()]
-    waiting = await arena.lobby.count_waiting()
-    at = now_ms()
-    return [
-        *(Trouble(what="agent stuck", at=at, who=name) for name in stuck),
-        *(Trouble(what="agent stuck", at=at, who="in the queue") for _ in range(waiting)),
-        *(Trouble(what="match not finished", at=at, who="", match_id=each) for each in matches),
-    ]
+    for name, seat in zip(names, await arena.lobby.seats(names), strict=True):
+        if seat is not None:
+            report("agent stuck", name, match_id=seat)
+    for _ in range(await arena.lobby.count_waiting()):
+        report("agent stuck", "in the queue")
+    for match_id in (*await arena.lobby.live(), *await arena.lobby.forming()):
+        report("match not finished", "", match_id=match_id)
 
 
 async def _read_logs(arena: Arena) -> Logs:

@@ -9,9 +9,8 @@ from protocol.client import ClientError, watch, watch_lobby
 from protocol.codec import Format
 
 from .bots import Live
-from .plan import now_ms
+from .troubles import Troubles
 from .view import View
-from .witness import Trouble
 
 IDLE_S = 0.2  # between looks for a match to watch
 LOBBY_S = (1.0, 10.0)  # how long the lobby is watched
@@ -31,7 +30,7 @@ class Spectator:
         format: Format,
         chance: random.Random,
         live: Live,
-        troubles: list[Trouble],
+        troubles: Troubles,
     ) -> None:
         self.name = name
         self.view = View(name, troubles)
@@ -47,9 +46,7 @@ class Spectator:
             try:
                 await self._watch_something()
             except ClientError as error:
-                self._troubles.append(
-                    Trouble(what="client gave up", at=now_ms(), who=self.name, detail=repr(error))
-                )
+                self._troubles.report("client gave up", self.name, detail=repr(error))
                 await asyncio.sleep(IDLE_S)
 
     async def _watch_something(self) -> None:

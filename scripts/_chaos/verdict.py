@@ -12,7 +12,8 @@ from protocol.messages import AnyEvent, MatchFinished, MatchStarted, Placed, Rol
 from .attendance import Absence
 from .bots import Move
 from .plan import Fault, Kind
-from .witness import Prints, Trouble, fingerprint
+from .troubles import Trouble
+from .witness import Prints, fingerprint
 
 QUIET = "none"
 COMMON: frozenset[Kind] = frozenset({"store killed", "store stopped", "rolling restart"})

@@ -3,14 +3,13 @@
 from protocol.messages import Crowd, MatchFinished, Presence, Snapshot
 from protocol.table import WatchMessage
 
-from .plan import now_ms
-from .witness import Trouble
+from .troubles import Troubles
 
 
 class View:
     """One reader's way through its matches, in which no event may be missing or come again."""
 
-    def __init__(self, who: str, troubles: list[Trouble]) -> None:
+    def __init__(self, who: str, troubles: Troubles) -> None:
         self.who = who
         self.finished: set[str] = set()
         self._troubles = troubles
@@ -23,7 +22,7 @@ class View:
     def check_finished(self, match_id: str) -> None:
         """Report a match whose end should have been seen by now, and was not."""
         if match_id not in self.finished:
-            self._report("end not seen", match_id, self.position(match_id), "")
+            self._report("end not seen", match_id, self.position(match_id))
 
     def check_all_finished(self) -> None:
         """Report each match whose end should have been seen by now, and was not."""
@@ -41,7 +40,7 @@ class View:
                 return
             case Snapshot():
                 if message.seq < self.position(message.match_id):
-                    self._report("snapshot from before", message.match_id, message.seq, "")
+                    self._report("snapshot from before", message.match_id, message.seq)
                 if message.state.status == "finished":
                     self.finished.add(message.match_id)
             case _:
@@ -56,7 +55,5 @@ class View:
             what = "gap" if seq > before else "duplicate"
             self._report(what, match_id, seq, f"from the client library, after {before}")
 
-    def _report(self, what: str, match_id: str, seq: int, detail: str) -> None:
-        self._troubles.append(
-            Trouble(what=what, at=now_ms(), who=self.who, match_id=match_id, seq=seq, detail=detail)
-        )
+    def _report(self, what: str, match_id: str, seq: int, detail: str = "") -> None:
+        self._troubles.report(what, self.who, match_id=match_id, seq=seq, detail=detail)

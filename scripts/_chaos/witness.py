@@ -16,6 +16,7 @@ from protocol.codec import Format
 from .attendance import Attendance
 from .plan import Fault, now_ms
 from .proxy import Line
+from .troubles import Troubles
 from .wire import Frames, Glance, Head, Payload, Request, read_request
 
 What = Literal["gap", "duplicate", "differing event", "snapshot for events", "message after bye"]
@@ -24,18 +25,6 @@ UPGRADED = "HTTP/1.1 101 "
 NOTED = {"welcome", "bye", "error", "snapshot", "queued", "left"}
 
 Prints = dict[Format, bytes]  # an event's digest in each format
-
-
-class Trouble(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that must not be; `line` is where it was seen, if on a line."""
-
-    what: str
-    at: int
-    who: str
-    match_id: str = ""
-    seq: int = 0
-    line: int | None = None
-    detail: str = ""
 
 
 class Run(msgspec.Struct, kw_only=True):
@@ -78,7 +67,7 @@ class Witness:
         self.attendance = Attendance()
         self.names = names
         self.records: list[Record] = []
-        self.troubles: list[Trouble] = []
+        self.troubles = Troubles()
         self.prints: dict[tuple[str, int], Prints] = {}
         self._taps: WeakKeyDictionary[Line, Tap] = WeakKeyDictionary()
 
@@ -209,16 +198,14 @@ class Tap:
             runs.append(Run(match_id=match_id, first=seq, last=seq, since=at, until=at))
 
     def _report(self, what: What, glance: Glance, detail: str) -> None:
-        trouble = Trouble(
-            what=what,
-            at=now_ms(),
-            who=self.record.who,
-            match_id=glance.match_id or "",
-            seq=glance.seq or 0,
+        self._witness.troubles.report(
+            what,
+            self.record.who,
+            match_id=glance.match_id,
+            seq=glance.seq,
             line=self.record.number,
             detail=detail,
         )
-        self._witness.troubles.append(trouble)
 
 
 def _describe(glance: Glance) -> str:

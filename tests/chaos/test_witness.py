@@ -7,7 +7,8 @@ import pytest
 from hub.outbox import frame
 from protocol.codec import Format
 from scripts._chaos.proxy import Line, Proxy
-from scripts._chaos.witness import Tap, Trouble, Witness
+from scripts._chaos.troubles import Trouble
+from scripts._chaos.witness import Tap, Witness
 from tests.clients import Map, pack
 
 HEAD = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
@@ -40,7 +41,7 @@ def receive(tap: Tap, *messages: Map, format: Format = "msgpack") -> None:
 
 
 def whats(witness: Witness) -> list[tuple[str, int]]:
-    return [(trouble.what, trouble.seq) for trouble in witness.troubles]
+    return [(trouble.what, trouble.seq) for trouble in witness.troubles.found]
 
 
 @pytest.mark.parametrize(
@@ -94,16 +95,16 @@ def test_sockets_of_a_format_get_the_same_bytes() -> None:
     sockets: list[tuple[Format, int]] = [("msgpack", 1), ("json", 1), ("msgpack", 1), ("json", 2)]
     for format, face in sockets:
         receive(open_line(witness, "/watch/m1?after=0"), event(1, face=face), format=format)
-    assert [(each.what, each.line) for each in witness.troubles] == [("differing event", 3)]
+    assert [(each.what, each.line) for each in witness.troubles.found] == [("differing event", 3)]
 
 
 def test_a_line_s_agent_is_known_by_its_token() -> None:
     witness = Witness({"T": "ann"})
     receive(open_line(witness, "/play"), event(2))
-    assert witness.troubles == [
+    assert witness.troubles.found == [
         Trouble(
             what="gap",
-            at=witness.troubles[0].at,
+            at=witness.troubles.found[0].at,
             who="ann",
             match_id="m1",
             seq=2,
