@@ -132,6 +132,24 @@ async def test_a_channel_can_be_left_and_subscribed_to_again_at_once(
         listener.feed.unsubscribe(second.subscription)
 
 
+async def test_a_newer_subscription_is_not_confirmed_by_an_older_one_s_confirmation(
+    listener: Listener, valkey: OwnValkey
+) -> None:
+    first, second = Ear("c"), Ear("c")
+    older = asyncio.create_task(listener.feed.subscribe(first.subscription))
+    await asyncio.sleep(0)
+    valkey.wait_until_idle()  # the older one's confirmation is on its way
+    valkey.pause()
+    listener.feed.unsubscribe(first.subscription)
+    newer = asyncio.create_task(listener.feed.subscribe(second.subscription))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not newer.done()
+    valkey.resume()
+    await newer
+    older.cancel()
+
+
 async def test_leaving_late_does_not_end_a_newer_subscription(
     listener: Listener, other: Link
 ) -> None:
