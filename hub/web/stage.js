@@ -3,7 +3,7 @@
 import { die, dice } from "./dice.js";
 import { h } from "./dom.js";
 import { who } from "./seats.js";
-import { tellPayout } from "./story.js";
+import { tellPayout, tiedWith } from "./story.js";
 import { count, money } from "./text.js";
 
 /**
@@ -33,9 +33,17 @@ const HEADLINES = {
     event.is_auto ? " placed on casino " : " on casino ",
     h("strong", {}, event.face),
     ".",
+    tie(tiedWith(event, state)),
     quote(state, event),
   ],
 };
+
+/** Tell that a placement cancels itself and others. */
+function tie(players) {
+  if (!players.length) return null;
+  const others = players.map((player, index) => [index ? ", " : "", who(player)]);
+  return h("span", { class: "tied" }, "A tie with ", others, ": cancelled.");
+}
 
 /** Quote what was said with a placement. */
 function quote(state, { turn }) {

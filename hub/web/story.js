@@ -38,6 +38,12 @@ const TALES = {
       : [seat(event.winner_seat), " wins the match."],
 };
 
+/** List the players that a placement has tied with: all of them are cancelled. */
+export function tiedWith({ face, seat }, { casinos, players }) {
+  const { dice } = casinos[face - 1];
+  return players.filter((player) => player.seat !== seat && dice[player.seat] === dice[seat]);
+}
+
 /**
  * Tell how one casino was paid out, as a list of nodes.
  * @param {import("./types.js").Settlement} casino
@@ -82,7 +88,9 @@ export function speak({ event, state, casinos, paying }) {
     case "placed": {
       const what = count(event.count, "die", "dice");
       const how = event.is_auto ? ", automatically" : "";
-      return `${seat(event.seat)} places ${what} on casino ${event.face}${how}.`;
+      const tied = tiedWith(event, state).map(spoken);
+      const tie = tied.length ? ` A tie with ${list(tied)}: cancelled.` : "";
+      return `${seat(event.seat)} places ${what} on casino ${event.face}${how}.${tie}`;
     }
     case "round_started":
       return `Round ${event.round} starts.`;

@@ -1,11 +1,13 @@
 """A match: live, at its end, and at any moment of it."""
 
+import json
+from collections import Counter, defaultdict
 from typing import Any
 
 from playwright.async_api import Page, expect
 
 from hub.app import Hub
-from tests.clients import dial, url
+from tests.clients import dial, fetch, url
 
 from .conftest import MakePage
 from .drivers import seat
@@ -126,6 +128,28 @@ async def test_a_replay_plays_by_keyboard_alone(hub: Hub, page: Page) -> None:
     await expect(page.locator(".progress")).to_contain_text("turn 2 ")
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("button", name="Play", exact=True)).to_be_focused()
+
+
+async def first_tie(hub: Hub, match_id: str) -> int:
+    """Find the first placement after which another seat has as many dice at the same casino."""
+    log = await fetch(hub, f"/api/matches/{match_id}/events?format=ndjson")
+    dice: defaultdict[tuple[int, int], Counter[int]] = defaultdict(Counter)
+    for event in map(json.loads, log.body.splitlines()):
+        if event["type"] == "placed":
+            here = dice[event["round"], event["face"]]
+            here[event["seat"]] += event["count"]
+            if list(here.values()).count(here[event["seat"]]) > 1:
+                return int(event["seq"])
+    raise AssertionError("four rounds without a tie")
+
+
+async def test_a_tie_is_told_as_it_arises(hub: Hub, page: Page) -> None:
+    async with seat(url(hub, "")) as drivers:
+        await drivers.finish()
+    seq = await first_tie(hub, drivers.match_id)
+    await page.goto(url(hub, f"/#/match/{drivers.match_id}/{seq}", "http"))
+    await expect(page.locator(".headline")).to_contain_text("A tie with")
+    await expect(page.locator(".lane.is-tied")).to_have_count(2)
 
 
 async def test_a_settlement_is_paid_casino_by_casino(hub: Hub, page: Page) -> None:
