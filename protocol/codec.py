@@ -3,6 +3,7 @@
 No sockets, no loop, no clock: bytes in, values out.
 """
 
+import re
 from typing import Any, Literal
 
 import msgspec
@@ -85,7 +86,10 @@ def decode_command(data: bytes, format: Format) -> AnyCommand:
     try:
         command: AnyCommand = codec.command.decode(data)
     except _UNREADABLE as error:
-        raise DecodeError(_reason(error), _find_id(codec, data)) from None
+        reason = _reason(error)
+        if reason.endswith("`$.type`"):
+            reason = f"the type is none of {', '.join(COMMAND_TYPES)}"
+        raise DecodeError(reason, _find_id(codec, data)) from None
     return command
 
 
@@ -139,7 +143,9 @@ def to_json(packed: bytes) -> bytes:
 def _reason(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "nested too deeply"
-    return str(error)
+    return _PATTERN.sub(
+        "`str` without control characters (or `|`, in seeds and nonces)", str(error)
+    )
 
 
 def _find_id(codec: _Codec, data: bytes) -> str | None:
@@ -157,6 +163,10 @@ def _is_unknown_type(codec: _Codec, data: bytes) -> bool:
         return False
     return type_ not in KNOWN_TYPES
 
+
+_PATTERN = re.compile(r"`str` matching regex '.*'")  # what msgspec says of text that breaks one
+
+COMMAND_TYPES = tuple(str(member.__struct_config__.tag) for member in AnyCommand.__args__)
 
 KNOWN_TYPES: frozenset[str] = frozenset(
     str(member.__struct_config__.tag) for member in ServerMessage.__args__

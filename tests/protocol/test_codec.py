@@ -49,6 +49,8 @@ untimed = settings(deadline=None)
 
 formats = pytest.mark.parametrize("format", FORMATS)
 
+NO_TYPE = "the type is none of join, leave, action, sync"
+
 
 def pack(value: Any, format: Format) -> bytes:
     return json.dumps(value).encode() if format == "json" else msgpack.packb(value)
@@ -107,7 +109,7 @@ def test_a_command_is_a_map_with_a_type(value: Any, format: Format) -> None:
 @pytest.mark.parametrize("type_", ["dance", "Leave", "", "roll", 7, None, ["leave"]])
 def test_a_type_must_be_a_commands(type_: Any, format: Format) -> None:
     reason, id = faulty({"id": "key", "type": type_}, format)
-    assert reason.endswith("at `$.type`")
+    assert reason == NO_TYPE
     assert id == "key"
 
 
@@ -117,7 +119,7 @@ def test_a_type_given_twice_must_be_one(format: Format) -> None:
         "msgpack": b"\x82\xa4type\xa5leave\xa4type\xa4join",
         "json": b'{"type": "leave", "type": "join"}',
     }
-    assert fault(twice[format], format) == ("Invalid value 'join' - at `$.type`", None)
+    assert fault(twice[format], format) == (NO_TYPE, None)
 
 
 @formats
@@ -222,7 +224,7 @@ CONTROLS = ["\x00", "\t", "\n", "\r", "\x1b", "\x1f", "\x7f", "\x80", "\x9f"]
 @pytest.mark.parametrize("text", ["{}", "a{}b", "a{}"])
 def test_talk_has_no_control_characters(text: str, control: str, format: Format) -> None:
     reason, id = faulty(with_params(message=text.format(control)), format)
-    assert reason.startswith("Expected `str` matching regex")
+    assert reason.startswith("Expected `str` without control characters")
     assert id == "key"
 
 
@@ -230,14 +232,14 @@ def test_talk_has_no_control_characters(text: str, control: str, format: Format)
 @pytest.mark.parametrize("text", ["|", "a|b", *CONTROLS])
 def test_a_nonce_has_no_separator_and_no_control_characters(text: str, format: Format) -> None:
     reason, _ = faulty(with_params(nonce=text), format)
-    assert reason.startswith("Expected `str` matching regex")
+    assert reason.startswith("Expected `str` without control characters")
 
 
 @formats
 @pytest.mark.parametrize("text", ["|", "a|b", *CONTROLS])
 def test_a_seed_has_no_separator_and_no_control_characters(text: str, format: Format) -> None:
     reason, _ = faulty({"type": "join", "client_seed": text}, format)
-    assert reason.startswith("Expected `str` matching regex")
+    assert reason.startswith("Expected `str` without control characters")
 
 
 @formats
