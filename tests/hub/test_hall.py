@@ -1,6 +1,5 @@
 import asyncio
 import random
-from collections.abc import Awaitable
 
 import pytest
 
@@ -262,18 +261,6 @@ async def test_an_agent_learns_where_it_stands_as_it_enters(make_parts: MakePart
     assert (standing.hp, standing.match_id, standing.queued) == (990, match_id, False)
 
 
-async def lose(parts: Parts, of: Parts, *meanwhile: Awaitable[object]) -> None:
-    """Cut a hub's feed, so that it hears nothing of what is done meanwhile."""
-    (id,) = await of.subscribers()
-
-    async def cut() -> None:
-        await parts.link.call("CLIENT", "KILL", "ID", id)
-
-    before = parts.link.round_trips
-    await asyncio.gather(cut(), *meanwhile)
-    assert parts.link.round_trips == before + 1
-
-
 async def formed_by_a_dead_hub(parts: Parts) -> MatchId:
     """Create a match that nobody has been told of yet."""
     for agent_id in AGENTS:
@@ -293,7 +280,7 @@ async def test_seats_that_were_taken_while_the_feed_was_broken_are_found(
     sockets = await enter(here, *AGENTS)
     match_id = await formed_by_a_dead_hub(there)
     match = await there.match(match_id)
-    await lose(there, here, there.lobby.formed(row(match)))
+    await there.cut_feed(here, there.lobby.formed(row(match)))
     for socket in sockets:
         await socket.seated()
     assert [socket.seats for socket in sockets] == [[match_id]] * 4
@@ -350,7 +337,7 @@ async def test_a_spectator_is_shown_the_lobby_again_after_the_feed_was_broken(
     watcher = await watch(here)
     match_id = await formed_by_a_dead_hub(there)
     listed = row(await there.match(match_id))
-    await lose(there, here, there.lobby.formed(listed))
+    await there.cut_feed(here, there.lobby.formed(listed))
     messages = await watcher.told(2)
     assert messages == [Lobby(live=(), waiting=0), Lobby(live=(listed,), waiting=0)]
 

@@ -37,23 +37,6 @@ async def follow(parts: Parts, match_id: str, after: int | None = None) -> Viewe
     return viewer
 
 
-async def in_one_pipeline(parts: Parts, *commands: Awaitable[object]) -> None:
-    """Do things with nothing in between, at the server either."""
-    before = parts.link.round_trips
-    await asyncio.gather(*commands)
-    assert parts.link.round_trips == before + 1
-
-
-async def lose_feed(cutter: Parts, of: Parts, *meanwhile: Awaitable[object]) -> None:
-    """Cut a hub's feed; it hears nothing of what is done meanwhile."""
-    (id,) = await of.subscribers()
-
-    async def cut() -> None:
-        await cutter.link.call("CLIENT", "KILL", "ID", id)
-
-    await in_one_pipeline(cutter, cut(), *meanwhile)
-
-
 # ---- Gaps
 
 
@@ -158,7 +141,7 @@ async def test_commits_that_a_broken_feed_missed_are_read_from_the_log(
     match = await create(here.tables)
     await here.listen()
     viewer = await follow(here, match.match_id, after=0)
-    await lose_feed(there, here, there.tables.commit(*placed(match)))
+    await there.cut_feed(here, there.tables.commit(*placed(match)))
     await viewer.see(match.seq + 2)
     assert viewer.seqs == list(range(1, match.seq + 3))
 
@@ -315,8 +298,7 @@ async def test_who_came_or_went_while_the_feed_was_broken_is_seen_after(
     await here.listen()
     viewer = await follow(here, match_id)
     gone = (await here.match(match_id)).players[1].agent_id
-    await lose_feed(
-        there,
+    await there.cut_feed(
         here,
         there.lobby.vouch(gone, here.id, connected=False),
         there.lobby.announce(gone, match_id, 1),

@@ -3,8 +3,9 @@
 import asyncio
 import itertools
 import secrets
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
+from importlib import resources
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -50,6 +51,12 @@ NAME_OF = {agent_id: agent_id.title() for agent_id in AGENTS}
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 LONG_MS = 600_000  # a turn, a lease or a silence that never ends in a test
+
+SCRIPTS = [
+    script.read_bytes()
+    for script in (resources.files("hub.store") / "scripts").iterdir()
+    if script.name.endswith(".lua")
+]
 
 _ids = itertools.count()
 
@@ -135,6 +142,18 @@ class Parts:
             for line in clients.decode().splitlines()
             if f" name={self.id} " in line
         ]
+
+    async def cut_feed(self, other: "Parts", *meanwhile: Awaitable[object]) -> None:
+        """Cut another hub's feed, and do at once what it is not to hear of."""
+        (id,) = await other.subscribers()
+        await asyncio.gather(*(self.link.call("SCRIPT", "LOAD", source) for source in SCRIPTS))
+
+        async def cut() -> None:
+            await self.link.call("CLIENT", "KILL", "ID", id)
+
+        before = self.link.round_trips
+        await asyncio.gather(cut(), *meanwhile)
+        assert self.link.round_trips == before + 1  # the server had no time for anything between
 
     async def platform_fees(self) -> int:
         return int(await self.link.call("HGET", self.keys.counters, "platform_fees") or 0)
