@@ -10,7 +10,8 @@ file. It is safe for these reasons:
   written or received a close frame (`send_data`) or the connection is gone (`connection_lost`);
 - flow control is the transport's own: it calls `pause_writing` when more than the outbox's limit
   waits, and `resume_writing` when that has drained;
-- pings are sent by the package's protocol object, and pongs seen where it hands on its events;
+- pings are sent by the package's protocol object, and pongs and an agent's messages taken where
+  it hands on its events; what it has to put together from fragments stays with it;
 - after the handshake the package reads no header again, so they are dropped: 3 KB a socket.
 
 Where the package is not what this was made for, `why_not_direct` says so, and everything goes
@@ -25,11 +26,13 @@ from typing import Any, Protocol
 
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
-from websockets.frames import Frame, Opcode
+from websockets.frames import DATA_OPCODES, Frame, Opcode
 from websockets.protocol import Event, State
 
 TESTED_VERSIONS = ("17.4",)  # of websockets, by what they start with
 NEEDED = ("send_data", "connection_lost", "pause_writing", "resume_writing", "process_event")
+
+_WHOLE = (Opcode.TEXT, Opcode.BINARY)  # frames that begin a message, and end it if they are final
 
 UNANSWERED_PINGS = 2  # that end a connection
 
@@ -48,6 +51,13 @@ class Way(Protocol):
 
     def drain(self) -> None:
         """Hear that what waited has drained."""
+
+
+class OnMessage(Protocol):
+    """What hears messages: their bytes, and whether they are text."""
+
+    def __call__(self, data: bytes, /, *, is_text: bool) -> None:
+        """Hear a message."""
 
 
 class Writer(Protocol):
@@ -75,6 +85,13 @@ class HubConnection(ServerConnection):
     async def flush(self) -> None:
         """Wait until what was written is before anything that the package writes."""
 
+    def listen(self, on_message: "OnMessage") -> None:
+        """Hand each message on as it is read, if this kind of connection can; else it is for recv.
+
+        From a message in fragments on, all are for recv. What recv gets comes after what was
+        handed on.
+        """
+
     def forget_handshake(self) -> None:
         """Let go of the handshake's headers."""
 
@@ -89,6 +106,7 @@ class DirectConnection(HubConnection):
         super().__init__(*args, **kwargs)
         self.round_trip_ms = None
         self._way: Way | None = None
+        self._on_message: OnMessage | None = None
         self._pinged_at: float | None = None
         self._unanswered = 0
 
@@ -109,6 +127,7 @@ class DirectConnection(HubConnection):
         if self._way is not None:
             self._way.detach()
             self._way = None
+        self._on_message = None
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -123,9 +142,21 @@ class DirectConnection(HubConnection):
         if self._way is not None:
             self._way.drain()
 
+    def listen(self, on_message: OnMessage) -> None:
+        """Hand each message on as it is read."""
+        self._on_message = on_message
+
     def process_event(self, event: Event) -> None:
-        """Take note of pongs."""
-        super().process_event(event)
+        """Hand messages on past the package's queue, and take note of pongs."""
+        if self._on_message is None or not isinstance(event, Frame):
+            super().process_event(event)
+        elif event.opcode in _WHOLE and event.fin and _is_sound(event):
+            self._on_message(bytes(event.data), is_text=event.opcode is Opcode.TEXT)
+            return
+        else:
+            if event.opcode in DATA_OPCODES:
+                self._on_message = None
+            super().process_event(event)
         if isinstance(event, Frame) and event.opcode is Opcode.PONG and self._pinged_at is not None:
             self.round_trip_ms = round((self.loop.time() - self._pinged_at) * 1000)
             self._pinged_at = None
@@ -153,6 +184,16 @@ class DirectConnection(HubConnection):
         self._pinged_at = self.loop.time()
         self.protocol.send_ping(b"")
         self.send_data()
+
+
+def _is_sound(frame: Frame) -> bool:
+    """Tell whether a message is not one for which the package closes the connection."""
+    if frame.opcode is Opcode.TEXT:
+        try:
+            bytes(frame.data).decode()
+        except UnicodeDecodeError:
+            return False
+    return True
 
 
 class PlainConnection(HubConnection):

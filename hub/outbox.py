@@ -128,6 +128,11 @@ class Outbox:
             self.end()
             self._closing = asyncio.create_task(self._close(code, reason))
 
+    @property
+    def is_closing(self) -> bool:
+        """Tell whether a close has begun here."""
+        return self._closing is not None
+
     def close_unavailable(self) -> None:
         """Say bye and close the socket because the store does not answer."""
         retry_ms = random.randint(*UNAVAILABLE_RETRY_MS)

@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from collections import deque
 from contextlib import suppress
 from typing import assert_never
 
@@ -10,6 +11,7 @@ import structlog
 from websockets.exceptions import ConnectionClosed
 
 from hub.connection import HubConnection
+from hub.eager import begin
 from hub.hall import Hall
 from hub.matchmaker import Matchmaker
 from hub.metrics import Metrics
@@ -43,6 +45,7 @@ from protocol.messages import (
     Welcome,
 )
 
+INBOX_MESSAGES = 16  # that may wait for the one before them; further ones stay in the socket
 FLOOD_MESSAGES = 200  # messages refused as too many, one after another, that end the connection
 
 _log = structlog.get_logger()
@@ -103,6 +106,8 @@ class Player:
         self._tables: dict[MatchId, Table] = {}
         self._latest: MatchId | None = None
         self._busy = asyncio.Lock()
+        self._inbox: deque[tuple[bytes, bool]] = deque()
+        self._work: asyncio.Task[None] | None = None
         self._seats: asyncio.Queue[MatchId] = asyncio.Queue()
         self._log = _log.bind(agent_id=identity.agent_id, socket=str(connection.id))
 
@@ -144,6 +149,8 @@ class Player:
             expiry.cancel()
             for table in self._tables.values():
                 table.unseat(self)
+            if self._work is not None:
+                await asyncio.wait([self._work])
             await self._hall.leave(self)
             await self.outbox.closed()
 
@@ -202,20 +209,49 @@ class Player:
                 self.outbox.close_unavailable()
 
     async def _serve(self) -> None:
+        self._connection.listen(self._hear)
         async for data in self._connection:
-            if isinstance(data, str) != (self._format == "json"):
+            is_text = isinstance(data, str)
+            await self._take(data.encode() if isinstance(data, str) else data, is_text=is_text)
+
+    def _hear(self, data: bytes, /, *, is_text: bool) -> None:
+        """Take a message as it is read, or after the ones before it."""
+        self._inbox.append((data, is_text))
+        if self._work is None:
+            self._work = begin(self._take_all())
+            if self._work is not None:
+                self._work.add_done_callback(self._rest)
+        elif len(self._inbox) == INBOX_MESSAGES:
+            self._connection.transport.pause_reading()
+
+    async def _take_all(self) -> None:
+        while self._inbox:
+            was_full = len(self._inbox) >= INBOX_MESSAGES
+            data, is_text = self._inbox.popleft()
+            if was_full and not self._connection.transport.is_closing():
+                self._connection.transport.resume_reading()
+            await self._take(data, is_text=is_text)
+
+    def _rest(self, work: asyncio.Task[None]) -> None:
+        self._work = None
+        if not work.cancelled():
+            work.result()
+
+    async def _take(self, data: bytes, *, is_text: bool) -> None:
+        async with self._busy:
+            if self.outbox.is_closing:
+                return
+            if is_text != (self._format == "json"):
                 self.outbox.close(
                     CloseCode.UNSUPPORTED_DATA, f"this socket takes {self._format} only"
                 )
                 return
-            packed = data.encode() if isinstance(data, str) else data
             wait_ms = self._allowance.take()
             if wait_ms:
-                self._refuse_flood(packed, wait_ms)
-                continue
+                self._refuse_flood(data, wait_ms)
+                return
             self._refused_in_a_row = 0
-            async with self._busy:
-                await self._handle(packed)
+            await self._handle(data)
 
     async def _handle(self, data: bytes) -> None:
         try:

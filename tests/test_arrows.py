@@ -26,6 +26,7 @@ ORDER = (
     "hub.matchmaker",
     "hub.clock",
     "hub.archivist",
+    "hub.eager",
     "hub.connection",
     "hub.outbox",
     "hub.crowd",
