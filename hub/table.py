@@ -1,5 +1,6 @@
 """A table as one hub has it: the match as of an event, and the sockets here that follow it."""
 
+import asyncio
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -44,7 +45,8 @@ class Table:
     def match(self) -> Match:
         """The match as of `seq`."""
         if self._match is None:
-            self._match = read_match(self._public)
+            self._unpack()
+        assert self._match is not None
         return self._match
 
     @property
@@ -74,6 +76,8 @@ class Table:
         self._match = None
         self._metrics.events += len(update.events)
         self._publish(Batch(update.events))
+        if self._agents:  # one of them is about to act: unpack while it thinks
+            asyncio.get_running_loop().call_soon(self._unpack)
         if message_type(update.events[-1]) == "match_finished":
             self._finish()
 
@@ -116,6 +120,10 @@ class Table:
                     say_goodbye(outbox)
 
         self.crowd.tell(outbox, show)
+
+    def _unpack(self) -> None:
+        if self._match is None:
+            self._match = read_match(self._public)
 
     def _publish(self, batch: Batch) -> None:
         for agent in self._agents:
