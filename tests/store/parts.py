@@ -155,6 +155,17 @@ class Parts:
         await asyncio.gather(cut(), *meanwhile)
         assert self.link.round_trips == before + 1  # the server had no time for anything between
 
+    def count(self, name: str, **labels: str) -> float:
+        """Read one of the hub's counters."""
+        return self.metrics.registry.get_sample_value(f"vegas_{name}_total", labels) or 0.0
+
+    async def tick_until_over(self, match_id: MatchId, *others: "Parts") -> None:
+        """Let hubs look at the clock at once, again and again, until a match is booked."""
+        slot = self.tables.slot(match_id)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while await self.lobby.live() or await self.tables.unbooked(slot):
+                await asyncio.gather(*(hub.clock.tick() for hub in (self, *others)))
+
     async def platform_fees(self) -> int:
         return int(await self.link.call("HGET", self.keys.counters, "platform_fees") or 0)
 
@@ -245,11 +256,15 @@ def placed(
 async def place(tables: Tables, match: Match, id: str | None = None) -> Match:
     """Commit a placement for the seat to act; the match as it was committed."""
     agent_id, _ = turn_of(match)
-    think_ms = AT_COMMIT.now_ms - match.rolled_at
-    record = Record(b"digest", match.turn, match.seq + 1, think_ms)
+    record = record_of(match, AT_COMMIT.now_ms - match.rolled_at)
     outcome = await tables.commit(*placed(match), key=record_key(agent_id, id), record=record)
     assert isinstance(outcome, Committed)
     return await read(tables, match.match_id)
+
+
+def record_of(match: Match, think_ms: int = 0, digest: bytes = b"digest") -> Record:
+    """Make the record of a placement that is the match's next event."""
+    return Record(digest, match.turn, match.seq + 1, think_ms)
 
 
 def turn_of(

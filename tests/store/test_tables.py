@@ -2,9 +2,7 @@ import asyncio
 from typing import Any
 
 import msgspec
-import pytest
 
-from hub.referee import Referee
 from hub.rules import match as rules
 from hub.rules.match import Match, Moment
 from hub.store.stamps import AT_COMMIT
@@ -12,21 +10,15 @@ from hub.store.tables import (
     CLAIM_LIMIT,
     Claimed,
     Committed,
-    Conflict,
-    Early,
-    Extended,
-    Guard,
-    Late,
     Loaded,
     Record,
     Replayed,
-    SeatPresence,
     Update,
     read_update,
     record_key,
 )
 from protocol.codec import decode_event
-from protocol.messages import AnyEvent, Roll
+from protocol.messages import Roll
 from tests.store.conftest import MakeParts
 from tests.store.parts import (
     AGENTS,
@@ -40,18 +32,11 @@ from tests.store.parts import (
     place,
     placed,
     read,
+    record_of,
     turn_of,
 )
-from tests.store.valkey import OwnValkey
 
 HOUR_MS = 3_600_000
-
-
-async def everything(parts: Parts) -> dict[bytes, bytes]:
-    """Read all keys of a test, each as the server would dump it."""
-    names = await parts.link.call("KEYS", parts.keys.prefix + "*")
-    dumps = await asyncio.gather(*(parts.link.call("DUMP", name) for name in names))
-    return dict(zip(names, dumps, strict=True))
 
 
 async def field(parts: Parts, match: Match, name: str) -> Any:
@@ -68,14 +53,6 @@ async def due(parts: Parts, match: Match) -> float | None:
 async def log_ids(parts: Parts, match: Match) -> list[bytes]:
     entries = await parts.link.call("XRANGE", parts.keys.log(match.match_id), "-", "+")
     return [id for id, _ in entries]
-
-
-async def set_deadline(parts: Parts, match: Match, ms: int) -> None:
-    await parts.link.call("HSET", parts.keys.match(match.match_id), "deadline", ms)
-
-
-def record(match: Match, think_ms: int = 0, digest: bytes = b"digest") -> Record:
-    return Record(digest, match.turn, match.seq + 1, think_ms)
 
 
 async def finish(parts: Parts, match: Match) -> Match:
@@ -214,7 +191,7 @@ async def test_an_action_s_record_is_kept_under_its_agent_and_id(parts: Parts) -
     match = await create(parts.tables)
     agent_id, _ = turn_of(match)
     after = await place(parts.tables, match, "move-1")
-    expected = record(match, after.rolled_at - match.rolled_at)
+    expected = record_of(match, after.rolled_at - match.rolled_at)
     assert record_key(agent_id, "move-1") == f"id:{agent_id}:move-1"
     loaded = await parts.tables.load(match.match_id, record_key(agent_id, "move-1"))
     assert loaded == Loaded(copy_of(after), after.deadline, expected)
@@ -236,8 +213,8 @@ async def test_the_committed_record_tells_how_long_the_agent_thought(parts: Part
     match = await create(parts.tables)
     await parts.link.call("HSET", parts.keys.match(match.match_id), "ts", match.rolled_at + HOUR_MS)
     think_ms = AT_COMMIT.now_ms - match.rolled_at
-    outcome = await parts.tables.commit(*placed(match), record=record(match, think_ms))
-    assert outcome == Committed(record(match, HOUR_MS))
+    outcome = await parts.tables.commit(*placed(match), record=record_of(match, think_ms))
+    assert outcome == Committed(record_of(match, HOUR_MS))
 
 
 async def test_an_action_without_an_id_leaves_no_record(parts: Parts) -> None:
@@ -250,107 +227,10 @@ async def test_a_step_that_was_taken_is_replayed(parts: Parts) -> None:
     before = await create(parts.tables)
     after = await place(parts.tables, before, "move-1")
     key = record_key(turn_of(before)[0], "move-1")
-    again = await parts.tables.commit(*placed(before), key=key, record=record(before, digest=b"x"))
-    assert again == Replayed(record(before, after.rolled_at - before.rolled_at))
-
-
-# ---- What is refused changes nothing
-
-
-async def refused(parts: Parts, step: tuple[Match, tuple[AnyEvent, ...]], **how: Any) -> Any:
-    """Take a step that is refused; the outcome, once it is sure that nothing has changed."""
-    ear = Ear(parts.keys.feed(step[0].match_id))
-    await parts.listen()
-    await parts.feed.subscribe(ear.subscription)
-    before = await everything(parts)
-    outcome = await parts.tables.commit(*step, **how)
-    assert await everything(parts) == before
-    await parts.lobby.announce("ana", step[0].match_id, 0)
-    assert [read_update(each) for each in await ear.hear(1)] == [SeatPresence(0, False)]
-    return outcome
-
-
-async def test_a_step_from_an_old_state_is_a_conflict(parts: Parts) -> None:
-    old = await create(parts.tables)
-    newer = await place(parts.tables, old)
-    outcome = await refused(parts, placed(old), key="id:x:1", record=record(old))
-    assert outcome == Conflict(copy_of(newer))
-
-
-async def test_a_match_that_exists_can_not_be_created_again(parts: Parts) -> None:
-    match = await create(parts.tables)
-    outcome = await refused(parts, new_match(match.match_id), server_seed=b"another seed")
-    assert outcome == Conflict(copy_of(match))
-
-
-async def test_a_step_of_a_match_that_does_not_exist_is_a_conflict_with_nothing(
-    parts: Parts,
-) -> None:
-    match = await create(parts.tables)
-    await parts.link.call("DEL", parts.keys.match(match.match_id))
-    assert await refused(parts, placed(match)) == Conflict(None)
-
-
-async def test_a_step_after_the_deadline_is_late(parts: Parts) -> None:
-    match = await create(parts.tables)
-    await set_deadline(parts, match, match.started_at)
-    outcome = await refused(parts, placed(match), guard="before", known_deadline=match.started_at)
-    assert outcome == Late()
-
-
-async def test_a_time_out_before_the_deadline_is_early(parts: Parts) -> None:
-    match = await create(parts.tables)
-    step = rules.time_out(match, SEED, AT_COMMIT)
-    assert await refused(parts, step, guard="after") == Early()
-
-
-async def test_a_step_that_was_taken_is_not_taken_again(parts: Parts) -> None:
-    match = await create(parts.tables)
-    key = record_key(turn_of(match)[0], "move-1")
-    newer = await place(parts.tables, match, "move-1")
-    outcome = await refused(parts, placed(newer), key=key, record=record(newer))
-    assert outcome == Replayed(record(match, newer.rolled_at - match.rolled_at))
-
-
-async def test_a_step_after_the_deadline_waits_if_an_outage_has_moved_that(parts: Parts) -> None:
-    match = await create(parts.tables)
-    outcome = await refused(parts, placed(match), guard="before", known_deadline=match.started_at)
-    assert outcome == Extended()
-
-
-# ---- The deadline's two sides
-
-
-@pytest.mark.parametrize(
-    ("guard", "deadline_in_ms", "outcome"),
-    [
-        ("before", -1, Late()),
-        ("before", 0, Late()),
-        ("before", 1, Committed(None)),
-        ("after", -1, Committed(None)),
-        ("after", 0, Committed(None)),
-        ("after", 1, Early()),
-        ("any", -1, Committed(None)),
-        ("any", 1, Committed(None)),
-    ],
-)
-async def test_the_deadline_itself_is_too_late(
-    parts: Parts, guard: Guard, deadline_in_ms: int, outcome: object
-) -> None:
-    match = await create(parts.tables)
-    now = match.started_at + HOUR_MS  # a time that the commit sees exactly
-    deadline = now + deadline_in_ms
-    await parts.link.call("HSET", parts.keys.match(match.match_id), "ts", now, "deadline", deadline)
-    step = placed(match)
-    assert await parts.tables.commit(*step, guard=guard, known_deadline=deadline) == outcome
-
-
-async def test_of_many_steps_from_one_state_one_is_taken(make_parts: MakeParts) -> None:
-    hubs = [make_parts() for _ in range(8)]
-    match = await create(hubs[0].tables)
-    outcomes = await asyncio.gather(*(hub.tables.commit(*placed(match)) for hub in hubs))
-    newer = await read(hubs[0].tables, match.match_id)
-    assert sorted(outcomes, key=repr) == [Committed(None), *[Conflict(copy_of(newer))] * 7]
+    again = await parts.tables.commit(
+        *placed(before), key=key, record=record_of(before, digest=b"x")
+    )
+    assert again == Replayed(record_of(before, after.rolled_at - before.rolled_at))
 
 
 # ---- Reading
@@ -416,17 +296,3 @@ async def test_at_most_so_many_deadlines_are_claimed_at_once(parts: Parts) -> No
     assert (len(first.match_ids), len(second.match_ids)) == (CLAIM_LIMIT, 50)
     assert {*first.match_ids, *second.match_ids} == ids
     assert first.next_ms == 0
-
-
-# ---- On the wire
-
-
-async def test_a_placement_on_a_current_copy_is_one_command_on_the_wire(
-    valkey: OwnValkey, make_parts: MakeParts
-) -> None:
-    parts = make_parts(url=valkey.url)
-    match = await place(parts.tables, await create(parts.tables))
-    referee = Referee(parts.tables, lambda _: copy_of(match))
-    with valkey.monitored() as sent:
-        await referee.place(*turn_of(match, id="move-2"))
-        assert [command.split()[0] for command in sent()] == ["EVALSHA"]
