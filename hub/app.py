@@ -119,9 +119,16 @@ class Hub:
             await task
 
     async def stop(self) -> None:
-        """Say bye to every socket, finish what is under way and leave the store."""
-        await self.server.drain()
-        await self._close()
+        """Say bye to every socket, finish what is under way and leave the store.
+
+        Cancelled, it drops every socket instead.
+        """
+        try:
+            await self.server.drain()
+            await self._close()
+        except asyncio.CancelledError:
+            self.server.abort()
+            raise
         _log.info("hub_stopped", hub=self.id)
 
     async def _close(self) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import multiprocessing
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -77,6 +78,7 @@ def _run_loop(work: Coroutine[None, None, None]) -> int:
 
 async def _run(settings: Settings, announce: Callable[[str, int], None]) -> None:
     secret = load_secret(settings)
+    told = _listen_for_signals(settings)
     async with AsyncExitStack() as exits:
         url, embedded = await _open_store(settings, exits)
         hub = Hub(settings, url, secret)
@@ -93,7 +95,7 @@ async def _run(settings: Settings, announce: Callable[[str, int], None]) -> None
             hub.hall.spectators.add(Announcer(settings.platform_fee_bps))
             employed = employ(hub.url, settings.house_bots, partial(_make_token, secret))
             await exits.enter_async_context(_running(employed))
-        await _until_told_to_stop(hub)
+        await _until_told_to_stop(hub, told)
 
 
 async def _open_store(
@@ -131,20 +133,39 @@ async def _running(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def _until_told_to_stop(hub: Hub) -> None:
-    """Wait for the first signal; a second one during the drain cuts it short."""
+def _listen_for_signals(settings: Settings) -> asyncio.Event:
+    """Set an event at the first signal, from now on; a second one cancels this task."""
     told = asyncio.Event()
     task = asyncio.current_task()
     assert task is not None
+    loop = asyncio.get_running_loop()
 
     def tell() -> None:
         if told.is_set():
             task.cancel()
         told.set()
 
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, tell)
-    if hub.settings.workers == 1:
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, tell)
+    loop.add_signal_handler(signal.SIGTERM, tell)
+    if settings.workers == 1:
+        loop.add_signal_handler(signal.SIGINT, tell)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        _follow(parent.sentinel, told)
+    return told
+
+
+def _follow(parent: int, told: asyncio.Event) -> None:
+    """Set an event when the parent of this worker has ended, however that came about."""
+    loop = asyncio.get_running_loop()
+
+    def follow() -> None:
+        loop.remove_reader(parent)
+        told.set()
+
+    loop.add_reader(parent, follow)
+
+
+async def _until_told_to_stop(hub: Hub, told: asyncio.Event) -> None:
     waits = [asyncio.create_task(told.wait()), asyncio.create_task(hub.failed())]
     done, pending = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     for wait in pending:

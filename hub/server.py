@@ -137,11 +137,16 @@ class Server:
                 await asyncio.gather(*goodbyes)
                 await self._server.wait_closed()
         except TimeoutError:
-            for connection in self.connections:
-                connection.transport.abort()
-            for handler in self._server.handler_tasks:  # some may be waiting for the store
-                handler.cancel()
+            self.abort()
             await self._server.wait_closed()
+
+    def abort(self) -> None:
+        """Drop every socket, without a word."""
+        assert self._server is not None
+        for connection in self.connections:
+            connection.transport.abort()
+        for handler in self._server.handler_tasks:  # some may be waiting for the store
+            handler.cancel()
 
     async def run(self) -> None:
         """Ping all sockets now and then, until cancelled; one that does not answer is given up."""

@@ -49,9 +49,16 @@ class _Worker:
             target=self._run, args=(self._settings, theirs), name=f"hub-worker-{self.number}"
         )
         self.process.start()
+        self._signals_sent = 0
         theirs.close()
         self._started_at = time.monotonic()
         self.start_at: float | None = None
+
+    def stop(self, signals: int) -> None:
+        """Pass on what the process has yet to hear of so many signals."""
+        while self.process.is_alive() and self._signals_sent < signals:
+            self._signals_sent += 1
+            self.process.terminate()
 
     def died(self) -> None:
         """Plan the next start."""
@@ -78,12 +85,11 @@ class Crew:
 
     def __init__(self, settings: Settings, run: RunWorker) -> None:
         self._signals = 0
-        self._workers = [
-            _Worker(number, _settings_of(settings, number), run)
-            for number in range(settings.workers)
-        ]
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._pass_on)
+        self._workers: list[_Worker] = []
+        for signal_number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(signal_number, self._pass_on)
+        for number in range(settings.workers):
+            self._workers.append(_Worker(number, _settings_of(settings, number), run))
 
     def watch(self, on_listening: Callable[[], None]) -> int:
         """Keep the workers running until told to stop; the exit code.
@@ -118,13 +124,14 @@ class Crew:
         if not self._signals:
             self._pass_on(signal.SIGTERM, None)
         for worker in self._workers:
+            worker.stop(self._signals)  # it may have been starting when the signal came
+        for worker in self._workers:
             worker.process.join()
 
     def _pass_on(self, _number: int, _frame: FrameType | None) -> None:
         self._signals += 1
         for worker in self._workers:
-            if worker.process.is_alive():
-                worker.process.terminate()
+            worker.stop(self._signals)
 
 
 def run_crew(settings: Settings, run: RunWorker, announce: Callable[[str, int], None]) -> int:

@@ -41,6 +41,7 @@ SEED_BITS = 32
 @click.option("--pause", "pause_seconds", default=3.0, help="The mean seconds from fault to fault.")
 @click.option("--seed", type=int, help="What all that is random comes from.")
 @click.option("--hubs", type=COUNT, default=3, help="How many hubs to run.")
+@click.option("--workers", type=COUNT, default=1, help="How many processes each hub runs.")
 @click.option("--bots", type=click.IntRange(min=4), default=40, help="How many bots play.")
 @click.option("--spectators", type=click.IntRange(min=0), default=40, help="How many watch.")
 @click.option("--turn-seconds", default=30.0, help="How long a bot may think.")

@@ -63,7 +63,7 @@ class Arena:
         return (
             *("--port", "0", "--data-dir", str(plan.folder / "hubs"), "--log-format", "json"),
             *("--turn-seconds", str(plan.turn_seconds), "--away-seconds", str(plan.away_seconds)),
-            *("--starting-hp", str(STARTING_HP)),
+            *("--starting-hp", str(STARTING_HP), "--workers", str(plan.workers)),
         )
 
     def open_to_all(self) -> None:

@@ -1,13 +1,14 @@
 """Run hubs as processes of their own, each behind two proxies: to its clients, and to the store."""
 
 import asyncio
+import os
 import re
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, Signals
+from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM
 from typing import Self
 
 from .proxy import Address, Line, Proxy, Watcher
@@ -71,35 +72,48 @@ class HubProcess:
         while not await self.is_ready():  # noqa: ASYNC110 - a process can only be asked
             await asyncio.sleep(POLL_SECONDS)
 
+    @property
+    def pid(self) -> int:
+        """The number of the process, and of the group that it and its workers are."""
+        assert self._process is not None
+        return self._process.pid
+
     def signal(self, number: int) -> None:
-        """Send a signal."""
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                self._process.send_signal(number)
+        """Send a signal to the process alone."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def signal_all(self, number: int) -> None:
+        """Send a signal to the process and its workers, as a terminal does at Ctrl-C."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
 
     def pause(self) -> None:
         """Stop it by SIGSTOP."""
-        self.signal(SIGSTOP)
+        self.signal_all(SIGSTOP)
 
     def resume(self) -> None:
         """Let it go on."""
-        self.signal(SIGCONT)
+        self.signal_all(SIGCONT)
 
     async def kill(self) -> None:
         """Kill it by SIGKILL."""
-        await self._end(SIGKILL)
+        self.signal_all(SIGKILL)
+        await self.ended()
 
     async def terminate(self) -> int:
         """Ask it to stop by SIGTERM; its exit code, after it was killed if it took too long."""
+        self.signal(SIGTERM)
         with suppress(TimeoutError):
             async with asyncio.timeout(STOP_SECONDS):
-                return await self._end(SIGTERM)
-        return await self._end(SIGKILL)
+                return await self.ended()
+        await self.kill()
+        return -SIGKILL
 
-    async def _end(self, number: Signals) -> int:
+    async def ended(self) -> int:
+        """Wait until it has ended, as it is meant to; its exit code."""
         assert self._process is not None
         self._is_expected_to_end = True
-        self.signal(number)
         return await self._process.wait()
 
     async def _watch(self, process: Process) -> None:

@@ -25,6 +25,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     folder: Path
     hubs: int = 3
+    workers: int = 1
+    """How many processes each hub runs."""
+
     bots: int = 40
     spectators: int = 40
     minutes: float | None = None
