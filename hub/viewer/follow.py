@@ -9,7 +9,14 @@ from rich.console import Console
 from rich.live import Live
 
 from protocol.client import watch, watch_lobby
-from protocol.messages import ListedMatch, Lobby, MatchClosed, MatchListed, Snapshot
+from protocol.messages import (
+    AnyLobbyMessage,
+    ListedMatch,
+    Lobby,
+    MatchClosed,
+    MatchListed,
+    Snapshot,
+)
 from protocol.table import WatchMessage, apply
 
 from .screen import Screen, lobby_table, waiting
@@ -53,24 +60,19 @@ async def show_floor(url: str, console: Console) -> None:
 async def print_match(url: str, match_id: str, print_line: Callable[[str], None]) -> None:
     """Print what happens in a match from its start to its end, a line each."""
     state = None
-    async for message in watch(url, match_id, after=0):
-        state = apply(state, message)
-        for line in describe(message, state):
-            print_line(f"{_place(message):>4}  {line}")
+    async with aclosing(watch(url, match_id, after=0)) as messages:
+        async for message in messages:
+            state = apply(state, message)
+            for line in describe(message, state):
+                print_line(f"{_place(message):>4}  {line}")
 
 
 async def print_floor(url: str, print_line: Callable[[str], None]) -> None:
     """Print which matches are live, start and finish, a line each, until cancelled."""
-    async for message in watch_lobby(url):
-        match message:
-            case Lobby():
-                print_line(f"{len(message.live)} live, {message.waiting} waiting")
-                for match in message.live:
-                    print_line(f"live      {_row(match)}")
-            case MatchListed():
-                print_line(f"started   {_row(message.match)}")
-            case MatchClosed():
-                print_line(f"finished  {_row(message.match)}")
+    async with aclosing(watch_lobby(url)) as messages:
+        async for message in messages:
+            for line in _lobby_lines(message):
+                print_line(line)
 
 
 async def list_live(url: str, console: Console) -> None:
@@ -91,8 +93,9 @@ async def _show(url: str, screen: Screen, live: Live) -> None:
     logger = logging.getLogger("protocol.stream")
     logger.addHandler(handler)
     try:
-        async for message in watch(url, screen.match_id, after=0):
-            screen.take(message)
+        async with aclosing(watch(url, screen.match_id, after=0)) as messages:
+            async for message in messages:
+                screen.take(message)
         live.refresh()
     finally:
         logger.removeHandler(handler)
@@ -116,6 +119,17 @@ async def _first_lobby(url: str) -> Lobby:
             if isinstance(message, Lobby):
                 return message
     raise AssertionError("the lobby's stream has no end")
+
+
+def _lobby_lines(message: AnyLobbyMessage) -> list[str]:
+    match message:
+        case Lobby():
+            counts = f"{len(message.live)} live, {message.waiting} waiting"
+            return [counts, *(f"live      {_row(match)}" for match in message.live)]
+        case MatchListed():
+            return [f"started   {_row(message.match)}"]
+        case MatchClosed():
+            return [f"finished  {_row(message.match)}"]
 
 
 def _place(message: WatchMessage) -> str:

@@ -254,6 +254,22 @@ async def test_a_pipe_gets_a_line_an_event(hub: Hub) -> None:
     assert "\x1b" not in output
 
 
+async def test_a_pipe_whose_reader_has_gone_ends_it_quietly(hub: Hub) -> None:
+    ours, theirs = os.pipe()
+    async with seat(url(hub, "")) as drivers:
+        arguments = ("-m", "hub.viewer", url(hub, "", "http"), drivers.match_id)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, *arguments, stdin=DEVNULL, stdout=theirs, stderr=PIPE
+        )
+        os.close(theirs)
+        assert (await asyncio.to_thread(os.read, ours, 65536)).startswith(b"   1  ")
+        os.close(ours)
+        await drivers.play(1)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            _, complaints = await process.communicate()
+    assert (process.returncode, complaints) == (0, b"")
+
+
 async def test_a_link_to_a_match_is_enough(hub: Hub) -> None:
     async with seat(url(hub, "")) as drivers:
         await drivers.finish()
