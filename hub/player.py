@@ -218,11 +218,14 @@ class Player:
         """Take a message as it is read, or after the ones before it."""
         self._inbox.append((data, is_text))
         if self._work is None:
-            self._work = begin(self._take_all())
-            if self._work is not None:
-                self._work.add_done_callback(self._rest)
+            self._begin()
         elif len(self._inbox) == INBOX_MESSAGES:
             self._connection.transport.pause_reading()
+
+    def _begin(self) -> None:
+        self._work = begin(self._take_all())
+        if self._work is not None:
+            self._work.add_done_callback(self._rest)
 
     async def _take_all(self) -> None:
         while self._inbox:
@@ -234,8 +237,11 @@ class Player:
 
     def _rest(self, work: asyncio.Task[None]) -> None:
         self._work = None
-        if not work.cancelled():
-            work.result()
+        if work.cancelled():
+            return
+        work.result()
+        if self._inbox:  # it came after the work had looked for the last time
+            self._begin()
 
     async def _take(self, data: bytes, *, is_text: bool) -> None:
         async with self._busy:
