@@ -44,7 +44,6 @@ from protocol.messages import (
     Message,
 )
 
-PING_SECONDS = 20.0  # between keepalive pings
 BACKLOG = 4096  # connections that wait to be taken: all of a big hub's may come back at once
 PINGS_PER_TURN = 64  # sent in one turn of the loop
 DRAIN_RETRY_MS = (100, 3_000)  # when a drained client comes back, spread out
@@ -108,6 +107,7 @@ class Server:
         if self._direct and (reason := why_not_direct()):
             self._direct = False
             _log.warning("direct_writes_off", reason=reason)
+        ping_seconds = self._settings.ping_seconds
         self._server = await serve(
             self._handle,
             self._settings.host,
@@ -120,8 +120,8 @@ class Server:
             compression=None,
             server_header=None,
             max_size=MESSAGE_LIMIT_BYTES,
-            ping_interval=None if self._direct else PING_SECONDS,  # else `run` does it for all
-            ping_timeout=PING_SECONDS * UNANSWERED_PINGS,
+            ping_interval=None if self._direct else ping_seconds,  # else `run` does it for all
+            ping_timeout=ping_seconds * UNANSWERED_PINGS,
         )
         host, port, *_ = self._server.sockets[0].getsockname()
         return host, port
@@ -152,7 +152,7 @@ class Server:
         """Ping all sockets now and then, until cancelled; one that does not answer is given up."""
         assert self._server is not None
         while True:
-            await asyncio.sleep(PING_SECONDS)
+            await asyncio.sleep(self._settings.ping_seconds)
             for turn, connection in enumerate(self._server.connections):
                 assert isinstance(connection, HubConnection)
                 connection.check_pulse()

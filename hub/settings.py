@@ -94,6 +94,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     direct_writes: bool = True
     """Whether frames are written past the websockets package's send(), if it is fit for that."""
 
+    ping_seconds: float = 20.0
+    """How often a socket is pinged; one that leaves two pings unanswered is given up."""
+
     max_sockets: int = 50_000
     """How many sockets one hub takes; further ones are told to try again later."""
 
