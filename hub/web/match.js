@@ -103,6 +103,7 @@ export class MatchPage {
       this.#askForCrowd();
     }
     this.notice.show(status);
+    this.head.classList.toggle("is-cut", status.failures > 0);
     if (status.state === "waiting" && this.log.seq === 0) this.#askWhetherItExists();
   }
 
