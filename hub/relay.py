@@ -236,6 +236,8 @@ class Relay:
         while True:
             await asyncio.sleep(LINGER_SECONDS)
             await self.tidy()
+            with suppress(StoreUnavailable):
+                await self.check_presence()
 
     async def tidy(self) -> None:
         """Stop following the tables that nobody here has needed since the last time."""
@@ -244,6 +246,16 @@ class Relay:
         self._idle = idle
         for _, subscription in left:
             self._feed.unsubscribe(subscription)
+
+    async def check_presence(self) -> None:
+        """Find out whose every hub has stopped vouching: a dead hub tells nobody of its agents."""
+        tables = [channel.table for channel, _ in self._open.values()]
+        await asyncio.gather(*(self._check_presence(each) for each in tables if not each.finished))
+
+    async def _check_presence(self, table: Table) -> None:
+        agent_ids = [player.agent_id for player in table.match.players]
+        for seat, is_connected in enumerate(await self._lobby.connected(agent_ids)):
+            table.note(SeatPresence(seat, is_connected))
 
     async def _open_table(self, match_id: str) -> Table | None:
         try:

@@ -20,6 +20,9 @@ from .wire import Argument, Command, Wire, Wires
 
 ANSWER_SECONDS = 5.0  # how long the store may take to answer
 
+# What the errors of a server begin with that is there but serves nobody, or nobody who writes.
+NOT_SERVING = ("LOADING", "MASTERDOWN", "CLUSTERDOWN", "READONLY", "OOM", "MISCONF", "BUSY")
+
 _log = structlog.get_logger()
 
 
@@ -139,17 +142,23 @@ class Link:
 
     def _hear(self, reply: Any) -> None:
         call = self._sent.popleft()
-        self._set_up(True)
         if isinstance(reply, ResponseError):
-            if str(reply).startswith("NOSCRIPT") and call.script is not None:
-                script, call.script = call.script, None  # so that this is tried once
-                self._run_unknown(call, script)
-                return
-            # Our commands are right, so the store can't take them: loading, read-only, full.
-            name = call.script.name if call.script else call.command[0]
-            _log.error("store_refused", command=name, reason=str(reply))
-            reply = StoreUnavailable(str(reply))
+            self._hear_refusal(call, str(reply))
+            return
+        self._set_up(True)
         _settle(call, reply)
+
+    def _hear_refusal(self, call: _Call, reason: str) -> None:
+        if reason.startswith("NOSCRIPT") and call.script is not None:
+            script, call.script = call.script, None  # so that this is tried once
+            self._run_unknown(call, script)
+            return
+        if reason.startswith(NOT_SERVING):
+            self._set_up(False, reason)
+        else:
+            name = call.script.name if call.script else call.command[0]
+            _log.error("store_refused", command=name, reason=reason)
+        _settle(call, StoreUnavailable(reason))
 
     def _run_unknown(self, call: _Call, script: Script) -> None:
         """Give Redis a script that it does not know (any more), and run the call again."""

@@ -269,7 +269,7 @@ class Lobby:
         per_seat: list[Argument] = []
         for result in results:
             per_seat += (result.agent_id, result.payout_hp, int(result.won))
-        booked, *broke = await self._link.run(
+        booked = await self._link.run(
             _BOOK,
             [
                 *(keys.stakes, keys.balances, keys.seats, keys.live, keys.rows),
@@ -279,9 +279,6 @@ class Lobby:
             *(row.match_id, _pack(row), _pack(Closed(row)), int(row.entry_fee_hp > 0)),
             *(platform_hp, *per_seat),
         )
-        if broke:
-            notice = Broke(tuple(AgentId(agent.decode()) for agent in broke))
-            await self._link.call("PUBLISH", keys.lobby_feed, _pack(notice))
         return bool(booked)
 
     # ---- Lists

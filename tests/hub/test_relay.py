@@ -330,3 +330,14 @@ async def test_a_finished_match_is_left(parts: Parts) -> None:
     await parts.relay.tidy()
     await parts.relay.tidy()
     await wait_until_left(parts, match_id)
+
+
+async def test_a_dead_hubs_agents_are_seen_to_be_gone(parts: Parts) -> None:
+    match_id = await parts.seat()
+    await parts.listen()
+    viewer = await follow(parts, match_id)
+    for player in (await parts.match(match_id)).players[1:]:
+        await parts.link.call("DEL", parts.keys.presence(player.agent_id))  # as a lease's end does
+    await parts.relay.check_presence()
+    await parts.relay.check_presence()
+    assert viewer.presence == [(1, False), (2, False), (3, False)]

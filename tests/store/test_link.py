@@ -236,6 +236,20 @@ async def test_what_the_store_refuses_is_logged_and_unavailable(link: Link, pref
     ]
 
 
+async def test_a_store_that_takes_no_writes_is_not_up(valkey: OwnValkey) -> None:
+    states: list[bool] = []
+    link = Link(valkey.url, states.append)
+    await link.call("PING")
+    await link.call("REPLICAOF", "127.0.0.1", 1)
+    (refused,) = await outcomes(link.call("SET", "key", "value"))
+    assert refused.reason.startswith("READONLY")
+    assert states == [True, False]
+    await link.call("REPLICAOF", "NO", "ONE")
+    assert await link.call("SET", "key", "value") == b"OK"
+    assert states == [True, False, True]
+    await link.close()
+
+
 async def test_a_command_that_cannot_be_sent_leaves_nobody_waiting(link: Link) -> None:
     async with asyncio.timeout(5):
         replies = await outcomes(link.call("ECHO", "\ud800"), link.call("ECHO", "x"))

@@ -8,10 +8,12 @@
 -- ARGV    1 match id   2 packed listed match   3 packed notice   4 "1" if ranked
 --         5 platform fee in HP
 --         6,7,8 agent id, payout in HP, "1" if it won, and so on for each seat
--- Returns {1, agent id that can't pay its lowest fee any more, ...}, or {0} if booked before
+-- Returns 1, or 0 if it was booked before
+-- Publishes the notice, and then, if there are such, which agents can't pay their lowest fee any
+-- more and have not joined again.
 
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then
-  return {0}
+  return 0
 end
 redis.call('HINCRBY', KEYS[9], 'platform_fees', ARGV[5])
 local broke = {}
@@ -37,4 +39,7 @@ redis.call('SREM', KEYS[4], ARGV[1])
 redis.call('ZADD', KEYS[15], redis.call('ZSCORE', KEYS[14], ARGV[1]) or 0, ARGV[1])
 redis.call('HSET', KEYS[5], ARGV[1], ARGV[2])
 redis.call('PUBLISH', KEYS[13], ARGV[3])
-return {1, unpack(broke)}
+if #broke > 0 then
+  redis.call('PUBLISH', KEYS[13], cmsgpack.pack({type = 'Broke', agent_ids = broke}))
+end
+return 1
