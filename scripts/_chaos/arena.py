@@ -45,8 +45,8 @@ class Arena:
         self._secret = load_secret(
             Settings(data_dir=plan.folder / "hubs", secret=environment_secret())
         )
-        self._tokens = {self._token(name): name for name in _names("bot", plan.bots)}
-        self.witness = Witness(self._tokens)
+        self.tokens = {self._token(name): name for name in _names("bot", plan.bots)}
+        self.witness = Witness(self.tokens)
         self.places = [
             Place(number, store.socket, partial(self.witness.watch, hub=number))
             for number in range(plan.hubs)
@@ -69,7 +69,7 @@ class Arena:
     def open_to_all(self) -> None:
         """Let all bots play and all spectators watch."""
         silent = round(self.plan.silent * self.plan.bots)
-        for number, (token, name) in enumerate(self._tokens.items()):
+        for number, (token, name) in enumerate(self.tokens.items()):
             self.bots.append(self._bot(number, name, token, silent=number < silent))
         for number, name in enumerate(_names("spectator", self.plan.spectators)):
             self.spectators.append(self._spectator(number, name))

@@ -96,7 +96,7 @@ class Line:
         self.client = _End(self._begin, self._send, self._client_lost)
         self._server = _End(lambda: None, self._receive, self._server_lost)
         self.client.other, self._server.other = self._server, self.client
-        self._watcher: Watcher | None = None
+        self.watcher: Watcher | None = None
 
     @property
     def is_alive(self) -> bool:
@@ -104,7 +104,7 @@ class Line:
         return self.client.open is not None and not self.is_swallowed
 
     def _begin(self) -> None:
-        self._watcher = self._proxy.take(self)
+        self.watcher = self._proxy.take(self)
 
     async def connect(self, target: Address) -> None:
         """Connect to the server."""
@@ -152,23 +152,23 @@ class Line:
 
     def _send(self, data: bytes) -> None:
         def act() -> None:
-            if self._watcher is not None:
-                self._watcher.sent(data)
+            if self.watcher is not None:
+                self.watcher.sent(data)
             self._server.write(data)
 
         self._do(act)
 
     def _receive(self, data: bytes) -> None:
         def act() -> None:
-            if self._watcher is not None:
-                self._watcher.received(data)
+            if self.watcher is not None:
+                self.watcher.received(data)
             self.client.write(data)
 
         self._do(act)
 
     def _client_lost(self, error: Exception | None) -> None:
-        if self._watcher is not None:
-            self._watcher.closed()
+        if self.watcher is not None:
+            self.watcher.closed()
         self._lost(self._server, error)
 
     def _server_lost(self, error: Exception | None) -> None:
@@ -190,7 +190,7 @@ class Proxy:
         self, target: Address, watch: Callable[[Line], Watcher | None] = lambda line: None
     ) -> None:
         self.target = target
-        self._watch = watch
+        self.watch = watch
         self.lines: set[Line] = set()
         self.port = 0
         self._is_cut = False
@@ -243,4 +243,4 @@ class Proxy:
         task = asyncio.get_running_loop().create_task(line.connect(self.target))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return self._watch(line)
+        return self.watch(line)
