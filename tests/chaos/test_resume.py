@@ -2,24 +2,28 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
 from functools import partial
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from hub.app import Hub
 from hub.crowd import Pacer
 from hub.outbox import Batch
 from hub.relay import TableFeed
 from hub.table import Table
 from protocol.codec import decode_server
 from scripts._chaos.proxy import Line, Proxy
+from tests.clients import Socket, dial, events, play, seat_four
+from tests.conftest import MakeHub
 from tests.store.conftest import MakeParts, make_parts
 from tests.store.parts import Viewer, copy_of, create, place
 
 __all__ = ["make_parts"]
 
 
-class Socket(Viewer):
+class TypedViewer(Viewer):
     """A viewer that keeps the types of all messages, in order."""
 
     def __init__(self) -> None:
@@ -88,7 +92,7 @@ async def test_a_client_that_knows_more_than_its_hub_gets_what_follows(
     way.deafen()
     for _ in range(3):
         match = await place(there.tables, match)
-    socket = Socket()
+    socket = TypedViewer()
     await here.relay.follow(table, socket, match.seq - 1)
     assert (socket.types, socket.seqs) == (["Roll"], [match.seq])
 
@@ -116,3 +120,39 @@ async def test_a_repair_that_is_asked_for_during_another_reads_anew(
     way.proxy.mend()
     await channel.repaired()
     assert table.seq == match.seq
+
+
+# ---- Sockets
+
+
+async def test_two_resumes_in_the_same_second_get_each_event_once(hub: Hub) -> None:
+    async with seat_four(hub) as party:
+        for _ in range(5):
+            await party.turn()
+        query = f"?match_id={party.match_id}&after=2"
+        async with play(hub, "ann", query=query) as first, play(hub, "ann", query=query) as second:
+            log = await party.play_out()
+            for socket in (first, second):
+                await socket.after(len(log) - 1)
+                assert socket.events == log[2:]
+
+
+@pytest.mark.parametrize("after", [None, 0, 7])
+async def test_those_who_come_during_a_storm_of_events_miss_none(
+    make_hub: MakeHub, after: int | None
+) -> None:
+    hubs = [await make_hub(), await make_hub()]
+    async with seat_four(*hubs) as party, AsyncExitStack() as exits:
+        path = f"/watch/{party.match_id}" + ("" if after is None else f"?after={after}")
+        playing = asyncio.create_task(party.play_out())
+        sockets: list[Socket] = []
+        while not playing.done():
+            for hub in hubs:
+                sockets.append(await exits.enter_async_context(dial(hub, path)))
+                await sockets[-1].receive()
+        log = await playing
+        for socket in sockets:
+            opening = socket.heard[0]
+            first = opening["seq"] if opening["type"] == "snapshot" else after
+            assert events(await socket.rest()) == log[first:]
+    assert len(sockets) > len(hubs)
