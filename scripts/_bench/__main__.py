@@ -16,6 +16,7 @@ from .moves import moves
 from .peer import PEERS
 from .plot import draw
 from .saturation import saturation
+from .slow import slow
 from .sockets import sockets
 from .storm import storm
 from .table import markdown, save_json, show
@@ -31,6 +32,7 @@ BENCHES: dict[str, Callable[[Bench], Awaitable[Report]]] = {
     "saturation": saturation,
     "sockets": sockets,
     "storm": storm,
+    "slow": slow,
     "growth": growth,
 }
 
@@ -70,6 +72,7 @@ def main(
     saturation  moves per CPU second, beside echoes
     sockets     memory and connecting CPU of 10,000 idle spectators
     storm       5,000 clients that come at once
+    slow        a table's spectators beside some that never read or read slowly; memory
     growth      curves of cost against spectators, tables, sockets, hubs, length of a match
     all         everything
 

@@ -34,8 +34,9 @@ class Move(NamedTuple):
 class Play:
     """One match under way."""
 
-    def __init__(self, copy: TableCopy) -> None:
+    def __init__(self, copy: TableCopy, talk: str) -> None:
         self.copy = copy
+        self._talk = talk
         self.match_id = copy.match.match_id
 
     @property
@@ -54,7 +55,7 @@ class Play:
             turn=match.turn,
             face=min(match.roll, key=match.roll.count),
             nonce=NONCE,
-            message=TALK,
+            message=self._talk,
             moment=AT_COMMIT,
         )
         return Move(moved, events, match.deadline or 0, sum(map(_wire_bytes, events)))
@@ -67,8 +68,11 @@ class Dealer:
         self._tables = tables
         self._load_by = load_by or tables
 
-    async def open(self, rounds: int | None = None) -> Play:
-        """Create a match of four agents, free of charge and outside of the lobby."""
+    async def open(self, rounds: int | None = None, talk: str = TALK) -> Play:
+        """Create a match of four agents, free of charge and outside of the lobby.
+
+        `talk` is said with each move.
+        """
         seed = secrets.token_bytes(rules.SEED_BYTES)
         config = rules.standard_config(TURN_MS)
         match_id = MatchId(secrets.token_hex(8))
@@ -83,7 +87,7 @@ class Dealer:
             AT_COMMIT,
         )
         await self._tables.commit(match, events, server_seed=seed)
-        return Play(await self._load(match_id))
+        return Play(await self._load(match_id), talk)
 
     async def commit(self, play: Play, move: Move) -> None:
         """Commit a move; made again, with as many bytes, if the hub moved the deadline meanwhile.

@@ -92,6 +92,10 @@ class Program:
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
         return pages * resource.getpagesize()
 
+    def open_files(self) -> int:
+        """Count its open files, sockets among them."""
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
     def stop(self) -> None:
         """End it, gently first."""
         self._process.terminate()

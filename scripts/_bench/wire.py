@@ -8,16 +8,22 @@ UPGRADE = (
     "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n{headers}\r\n"
 )
 RECEIVE_BYTES = 256 * 1024
+NARROW_BYTES = 4096  # the kernel is asked to hold so much for a reader; it takes twice as many
+SEGMENT_BYTES = 1448  # of Ethernet: on those of the loopback, the sender's kernel buffers 2.5 MB
 NO_MASK = bytes(4)  # a mask of zeros leaves the payload as it is
 PING, PONG = 0x89, b"\x8a\x80" + NO_MASK
 SHORT, MEDIUM = 126, 127  # the first lengths that take two and eight bytes (RFC 6455, 5.2)
 
 
 class Wire:
-    """One open WebSocket, blocking; it answers pings."""
+    """One open WebSocket, blocking; it answers pings. A narrow one has small kernel buffers."""
 
-    def __init__(self, port: int, path: str, *headers: str) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port))
+    def __init__(self, port: int, path: str, *headers: str, narrow: bool = False) -> None:
+        self.socket = socket.socket()
+        if narrow:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, NARROW_BYTES)
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, SEGMENT_BYTES)
+        self.socket.connect(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         lines = "".join(f"{header}\r\n" for header in headers)
         self.socket.sendall(UPGRADE.format(path=path, port=port, headers=lines).encode())
@@ -28,9 +34,9 @@ class Wire:
         """Send one binary message of less than 64 KiB."""
         self.socket.sendall(frame(payload))
 
-    def take(self) -> list[bytes]:
+    def take(self, most: int = RECEIVE_BYTES) -> list[bytes]:
         """Receive once; the messages that are complete by now. Raises EOFError at the end."""
-        data = self.socket.recv(RECEIVE_BYTES)
+        data = self.socket.recv(most)
         if not data:
             raise EOFError("the server has closed the connection")
         return self._split(data)

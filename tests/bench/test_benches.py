@@ -12,6 +12,7 @@ from scripts._bench.bench import Bench, open_bench
 from scripts._bench.fanout import fanout
 from scripts._bench.figures import Figure, Report
 from scripts._bench.saturation import saturation
+from scripts._bench.slow import slow
 from scripts._bench.sockets import sockets
 from scripts._bench.tables import tables
 
@@ -56,6 +57,15 @@ async def test_sockets_opens_as_many_as_it_says(bench: Bench) -> None:
     assert report.notes == (
         "600 sockets on one hub: all were opened, and the newest got their move.",
     )
+
+
+async def test_slow_times_a_table_with_slow_readers_and_one_without(bench: Bench) -> None:
+    report = await slow(bench, quick=3, readers=(1, 1), windows=1, seconds=0.5, moves_per_second=40)
+    names = [figure.name for figure in report.figures]
+    assert names[:6] == 3 * ["3 readers alone", "beside slow ones"]
+    assert all(figure.median > 0 for figure in report.figures[:-1])
+    assert report.ratios[-1].samples == (0.0,)
+    assert report.notes[1] == "0 of 1 never-readers were closed."
 
 
 def test_reports_are_written_as_json_and_markdown(
