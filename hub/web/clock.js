@@ -28,7 +28,8 @@ export class HubClock {
   /** Tell whether an event comes as it happens, not as part of what was missed. */
   isFresh(timestamp) {
     const isOpening = Date.now() - this.openedAt < CATCH_UP_MS;
-    return !isOpening && this.now() - timestamp < STALE_MS;
+    const isMissed = timestamp < this.openedAt + this.ahead; // though a slow machine reads it late
+    return !isOpening && !isMissed && this.now() - timestamp < STALE_MS;
   }
 
   now() {

@@ -126,3 +126,20 @@ async def test_events_that_a_slow_spectator_was_spared_are_read_from_the_log(
             drivers.match_id,
         )
     assert made == list(range(1, len(made) + 1))
+
+
+async def test_what_was_before_the_stream_opened_is_not_played_however_late_it_is_read(
+    hub: Hub, page: Page
+) -> None:
+    await page.goto(url(hub, "/", "http"))
+    made = await page.evaluate(
+        """async () => {
+            const { HubClock } = await import("/web/clock.js");
+            const clock = new HubClock();
+            const openedAt = Date.now();
+            clock.opened();
+            Date.now = () => openedAt + 2000;
+            return [openedAt - 1, openedAt + 1000].map((at) => clock.isFresh(at));
+        }"""
+    )
+    assert made == [False, True]
