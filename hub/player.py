@@ -106,6 +106,7 @@ class Player:
         self._tables: dict[MatchId, Table] = {}
         self._latest: MatchId | None = None
         self._busy = asyncio.Lock()
+        self._welcomed = False
         self._inbox: deque[tuple[bytes, bool]] = deque()
         self._work: asyncio.Task[None] | None = None
         self._seats: asyncio.Queue[MatchId] = asyncio.Queue()
@@ -136,8 +137,12 @@ class Player:
         expiry = asyncio.get_running_loop().call_later(
             self._identity.expires_at / 1000 - time.time(), self._expired
         )
+        self._connection.listen(self._hear)
         try:
             await self._welcome(resume)
+            self._welcomed = True
+            if self._inbox:
+                self._begin()
             async with asyncio.TaskGroup() as tasks:
                 following = tasks.create_task(self._follow_seats())
                 with suppress(ConnectionClosed):
@@ -149,7 +154,7 @@ class Player:
             expiry.cancel()
             for table in self._tables.values():
                 table.unseat(self)
-            if self._work is not None:
+            while self._work is not None:
                 await asyncio.wait([self._work])
             await self._hall.leave(self)
             await self.outbox.closed()
@@ -209,7 +214,6 @@ class Player:
                 self.outbox.close_unavailable()
 
     async def _serve(self) -> None:
-        self._connection.listen(self._hear)
         async for data in self._connection:
             is_text = isinstance(data, str)
             await self._take(data.encode() if isinstance(data, str) else data, is_text=is_text)
@@ -217,7 +221,7 @@ class Player:
     def _hear(self, data: bytes, /, *, is_text: bool) -> None:
         """Take a message as it is read, or after the ones before it."""
         self._inbox.append((data, is_text))
-        if self._work is None:
+        if self._work is None and self._welcomed:
             self._begin()
         elif len(self._inbox) == INBOX_MESSAGES:
             self._connection.transport.pause_reading()

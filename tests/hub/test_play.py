@@ -3,6 +3,8 @@
 import asyncio
 import time
 
+import pytest
+
 from hub.app import Hub
 from tests.clients import (
     Format,
@@ -242,3 +244,21 @@ async def test_two_hubs_play_one_match(make_hub: MakeHub) -> None:
         log = await party.play_out()
     assert log[-1]["finish_reason"] == "completed"
     assert await hub.lobby.total_hp() == 4000
+
+
+@pytest.mark.parametrize("direct", [True, False], ids=["direct", "plain"])
+async def test_commands_are_obeyed_in_the_order_of_their_sending(
+    make_hub: MakeHub, direct: bool
+) -> None:
+    """Even if they are sent before the welcome comes, or faster than they are obeyed."""
+    hub = await make_hub(direct_writes=direct)
+    async with dial(hub, "/play", headers=bearer("ann")) as socket:
+        for number in range(25):
+            await socket.send(type="join", id=f"join {number}")
+            await socket.send(type="leave", id=f"leave {number}")
+        replies = [await socket.receive() for _ in range(51)][1:]
+    assert [(reply["type"], reply["id"]) for reply in replies] == [
+        (reply, f"{command} {number}")
+        for number in range(25)
+        for reply, command in (("queued", "join"), ("left", "leave"))
+    ]
