@@ -8,6 +8,7 @@ from tests.clients import (
     Socket,
     balances,
     dial,
+    placement,
     play,
     play_out,
     seat_four,
@@ -84,9 +85,10 @@ async def test_an_act_of_ones_own_ends_the_hurry(make_hub: MakeHub) -> None:
         playing = [asyncio.create_task(play_out(socket)) for socket in present]
         rolls = [party.roll]
         while len(rolls) < 4:
-            if rolls[-1]["turn_ms"] == 60_000:
-                await absent.place(rolls[-1])
             roll = await absent.until("roll")
-            rolls += [roll] if roll["seat"] == 0 else []
+            if roll["seat"] == 0:
+                rolls.append(roll)
+                if roll["turn_ms"] == 60_000:
+                    await absent.send(**placement(roll))
         await asyncio.gather(play_out(absent), *playing)
     assert [roll["turn_ms"] for roll in rolls] == [200, 200, 60_000, 200]
