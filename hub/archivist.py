@@ -3,13 +3,12 @@
 import asyncio
 import random
 import time
-from contextlib import suppress
 
 import structlog
 
 from hub.settings import Settings
 from hub.store.history import History
-from hub.store.link import StoreUnavailable
+from hub.store.link import store_permitting
 from hub.store.tables import Tables
 
 ROUND_SECONDS = 60.0  # between looks at the oldest matches, give or take a third
@@ -30,7 +29,7 @@ class Archivist:
     async def run(self) -> None:
         """Watch until cancelled."""
         while True:
-            with suppress(StoreUnavailable):
+            with store_permitting():
                 while await self.prune():
                     pass
             await asyncio.sleep(ROUND_SECONDS * random.uniform(2 / 3, 4 / 3))

@@ -15,7 +15,7 @@ from hub.matchmaker import Matchmaker
 from hub.metrics import Metrics
 from hub.referee import Attended, Referee
 from hub.rules.summary import platform_fee
-from hub.store.link import StoreUnavailable
+from hub.store.link import store_permitting
 from hub.store.lobby import Lobby, Result
 from hub.store.tables import Tables
 from protocol.codec import decode_event
@@ -50,7 +50,7 @@ class Clock:
         """Watch until cancelled."""
         while True:
             sleep_seconds = LONGEST_SLEEP_SECONDS
-            with suppress(StoreUnavailable):
+            with store_permitting():
                 sleep_seconds = await self.tick()
             with suppress(TimeoutError):
                 async with asyncio.timeout(sleep_seconds):

@@ -6,7 +6,6 @@ every hub knows who can be seated, and a dead hub's agents are absent when its l
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from contextlib import suppress
 from typing import Protocol, TypeVar
 
 from hub.listing import row
@@ -14,7 +13,7 @@ from hub.relay import Relay
 from hub.rules.match import seat_of
 from hub.store.feed import Feed, Subscription
 from hub.store.keys import Keys
-from hub.store.link import StoreUnavailable
+from hub.store.link import store_permitting
 from hub.store.lobby import (
     Broke,
     Closed,
@@ -99,22 +98,20 @@ class Hall:
         if sockets:
             return
         del self._agents[socket.agent_id]
-        with suppress(StoreUnavailable):  # the lease runs out by itself
+        with store_permitting():  # the lease runs out by itself
             await self._part(socket.agent_id)
 
     async def run(self) -> None:
         """Renew the leases of the agents here, until cancelled."""
         while True:
             await asyncio.sleep(self._lobby.lease_ms / 1000 / RENEWALS)
-            try:
+            with store_permitting():
                 await asyncio.gather(
                     *(
                         self._lobby.vouch(agent_id, self.hub_id, connected=True)
                         for agent_id in self._agents
                     )
                 )
-            except StoreUnavailable:
-                continue
 
     def arrive(self, spectator: LobbySpectator) -> None:
         """Send a new spectator an overview of the lobby, and then all that follows it."""
@@ -226,7 +223,6 @@ class Hall:
 
     async def _insist(self, ask: Callable[[], Awaitable[T]]) -> T:
         while True:
-            try:
+            with store_permitting():
                 return await ask()
-            except StoreUnavailable:
-                await asyncio.sleep(RETRY_SECONDS)
+            await asyncio.sleep(RETRY_SECONDS)

@@ -17,7 +17,7 @@ from hub.listing import row
 from hub.rules import match as rules
 from hub.rules.match import SEATS, SEED_BYTES, Contender
 from hub.settings import Settings
-from hub.store.link import StoreUnavailable
+from hub.store.link import store_permitting
 from hub.store.lobby import Formed, InQueue, JoinRequest, Lobby, Member, NotQueued, Party, Waiting
 from hub.store.stamps import AT_COMMIT
 from hub.store.tables import Tables
@@ -103,7 +103,7 @@ class Matchmaker:
     async def run(self) -> None:
         """Form tables until cancelled."""
         while True:
-            with suppress(StoreUnavailable):  # the next look finds the queue as it was
+            with store_permitting():  # the next look finds the queue as it was
                 await self.sweep()
             with suppress(TimeoutError):
                 async with asyncio.timeout(SWEEP_SECONDS * random.uniform(0.5, 1.5)):

@@ -6,7 +6,6 @@ of `seq`; where it does not connect, the missing part is read from the log first
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 
 import structlog
 
@@ -15,7 +14,7 @@ from hub.metrics import Metrics
 from hub.outbox import Batch, Outbox
 from hub.store.feed import Feed, Subscription
 from hub.store.keys import Keys
-from hub.store.link import StoreUnavailable
+from hub.store.link import store_permitting
 from hub.store.lobby import Lobby
 from hub.store.tables import (
     CROWD_LEASE_MS,
@@ -89,11 +88,11 @@ class TableFeed:
     async def _catch_up(self) -> None:
         while self._is_due:  # also if that was asked for after the store had answered
             self._is_due = False
-            try:
+            with store_permitting():
                 await self._read()
-            except StoreUnavailable:
-                self._is_due = True
-                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            self._is_due = True
+            await asyncio.sleep(RETRY_SECONDS)
         self._repair = None
         self._apply()
 
@@ -225,7 +224,7 @@ class Relay:
                 if (last := told.get(each, (0, now)))[0] != size
                 or (size and now - last[1] >= CROWD_RENEWAL_SECONDS)
             }
-            with suppress(StoreUnavailable):
+            with store_permitting():
                 await asyncio.gather(
                     *(self._tables.count_crowd(each, self._hub_id, stale[each]) for each in stale)
                 )
@@ -236,7 +235,7 @@ class Relay:
         while True:
             await asyncio.sleep(LINGER_SECONDS)
             await self.tidy()
-            with suppress(StoreUnavailable):
+            with store_permitting():
                 await self.check_presence()
 
     async def tidy(self) -> None:

@@ -9,7 +9,8 @@ next one.
 import asyncio
 import hashlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import resources
 from typing import Any
 
@@ -32,6 +33,21 @@ class StoreUnavailable(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(f"the shared store did not answer: {reason}")
         self.reason = reason
+
+
+@contextmanager
+def store_permitting() -> Iterator[None]:
+    """Do as much of a block as the store answers; leave the rest.
+
+    asyncio.gather hides that its task is cancelled if a part of it fails at the same moment. So a
+    cancelled task does not go on here, or it would never end.
+    """
+    try:
+        yield
+    except StoreUnavailable:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError from None
 
 
 class Script:
@@ -78,6 +94,7 @@ class Link:
         self._wire: Wire | None = None
         self._waiting: list[_Call] = []
         self._sent: deque[_Call] = deque()
+        self._is_closed = False
         self._busy = False  # a flush is scheduled, or a connection is being made
         self._connecting: asyncio.Task[None] | None = None
         self._watch: asyncio.TimerHandle | None = None
@@ -91,10 +108,11 @@ class Link:
         return self._enqueue(("EVALSHA", script.sha, len(keys), *keys, *args), script)
 
     async def close(self) -> None:
-        """Finish the commands under way and close the connection."""
+        """Finish the commands under way and close the connection; later ones fail at once."""
         while self._waiting or self._sent:
             await asyncio.wait([call.reply for call in (*self._sent, *self._waiting)])
             await asyncio.sleep(0)
+        self._is_closed = True
         if self._watch is not None:
             self._watch.cancel()
         if self._wire is not None:
@@ -104,6 +122,9 @@ class Link:
     def _enqueue(self, command: Command, script: Script | None) -> asyncio.Future[Any]:
         loop = asyncio.get_running_loop()
         call = _Call(command, loop.create_future(), script)
+        if self._is_closed:
+            _settle(call, StoreUnavailable("the hub has left it"))
+            return call.reply
         self._waiting.append(call)
         if not self._busy:
             self._busy = True
