@@ -17,8 +17,9 @@ STOPPED_S = (0.5, 12.0)  # a hub by SIGSTOP
 STORE_STOPPED_S = (0.5, 7.0)  # longer than its clients wait, now and then
 CUT_S = (0.0, 4.0)
 HELD_S = (0.5, 12.0)
-RECOVER_S = 30.0  # for a hub to be ready again
-RUSH = 4  # one in so many sockets is hit at most
+RECOVER_S = 30.0  # for a hub that has started to be ready
+MOST_AT_ONCE = 3  # faults; a run is to play most of the time
+ONE_IN = 4  # sockets is hit at most
 
 Act = Callable[[Fault], Awaitable[None]]
 
@@ -36,6 +37,8 @@ class Faults:
         self._witness = witness
         self._chance = chance
         self._store_lock = asyncio.Lock()
+        self._roll_lock = asyncio.Lock()
+        self._room = asyncio.Semaphore(MOST_AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
         self._acts: dict[Kind, Act] = {
             "hub killed": self._on_hub(self._kill_hub),
@@ -49,6 +52,11 @@ class Faults:
             "rolling restart": self._roll,
         }
 
+    async def room(self) -> None:
+        """Wait until there are not too many faults at once."""
+        async with self._room:
+            pass
+
     def start(self, kind: Kind) -> "asyncio.Task[None]":
         """Begin a fault; the task ends when it is over."""
         task = asyncio.create_task(self._do(kind))
@@ -61,10 +69,11 @@ class Faults:
         await asyncio.gather(*self._tasks)
 
     async def _do(self, kind: Kind) -> None:
-        fault = Fault(kind=kind, target="", started=now_ms())
-        self.done.append(fault)
-        await self._acts[kind](fault)
-        fault.ended = now_ms()
+        async with self._room:
+            fault = Fault(kind=kind, target="", started=now_ms())
+            self.done.append(fault)
+            await self._acts[kind](fault)
+            fault.ended = now_ms()
 
     def _report(self, what: str, place: Place, detail: str) -> None:
         self._witness.troubles.report(what, f"hub {place.number}", detail=detail)
@@ -116,17 +125,22 @@ class Faults:
         self._witness.acquit(lines)
 
     async def _roll(self, fault: Fault) -> None:
-        for place in self._places:
-            async with place.busy:
-                code = await place.hub.terminate()
-                if code:
-                    self._report("unclean exit", place, f"code {code} after SIGTERM")
-                await self._start_hub(place)
+        async with self._roll_lock:
+            fault.target, fault.started = "all hubs", now_ms()
+            for place in self._places:
+                async with place.busy:
+                    await self._restart_hub(place)
+
+    async def _restart_hub(self, place: Place) -> None:
+        code = await place.hub.terminate()
+        if code:
+            self._report("unclean exit", place, f"code {code} after SIGTERM")
+        await self._start_hub(place)
 
     async def _start_hub(self, place: Place) -> None:
+        await place.start()
         try:
             async with asyncio.timeout(RECOVER_S):
-                await place.start()
                 await place.hub.ready()
         except TimeoutError:
             self._report("hub not ready", place, f"{RECOVER_S:.0f} s after its start")
@@ -166,7 +180,8 @@ class Faults:
 
     def _some_lines(self) -> list[Line]:
         alive = [line for place in self._places for line in place.door.lines if line.is_alive]
-        return self._chance.sample(alive, self._chance.randint(0, -(-len(alive) // RUSH)))
+        most = -(-len(alive) // ONE_IN)
+        return self._chance.sample(alive, self._chance.randint(min(1, most), most))
 
     async def _lasting(self, fault: Fault, span_s: tuple[float, float]) -> None:
         seconds = self._chance.uniform(*span_s)

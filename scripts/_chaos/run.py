@@ -55,6 +55,7 @@ async def _break(arena: Arena) -> None:
     chance = random.Random(arena.chance.random())
     for kind in kinds(chance, plan.kinds):
         await asyncio.sleep(chance.expovariate(1 / plan.pause_seconds))
+        await arena.faults.room()
         if plan.faults is not None and len(arena.faults.done) >= plan.faults:
             return
         arena.faults.start(kind)
