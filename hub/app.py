@@ -12,7 +12,6 @@ from hub.connection import HubConnection
 from hub.hall import Hall
 from hub.matchmaker import Matchmaker
 from hub.metrics import Metrics
-from hub.outbox import flush_all
 from hub.pages import Pages
 from hub.player import Player
 from hub.referee import Referee
@@ -48,7 +47,7 @@ class Hub:
         self.tables = Tables(self.link, keys)
         self.lobby = Lobby(self.link, keys, settings.starting_hp)
         history = History(self.link, keys)
-        self._feed = Feed(self.link, keys.probe(self.id), on_read=flush_all)
+        self._feed = Feed(self.link, keys.probe(self.id))
         self.relay = Relay(
             self.id,
             tables=self.tables,

@@ -51,17 +51,6 @@ def frame(payload: bytes, format: Format) -> bytes:
     return Frame(OPCODES[format], payload).serialize(mask=False)
 
 
-_unflushed: "list[Outbox]" = []  # of this process
-
-
-def flush_all() -> None:
-    """Hand over what is pending anywhere, without waiting for the turn of the loop to end."""
-    outboxes = _unflushed.copy()
-    _unflushed.clear()
-    for outbox in outboxes:
-        outbox.flush()
-
-
 def _do_nothing() -> None:
     pass
 
@@ -117,9 +106,7 @@ class Outbox:
     def write(self, frames: bytes) -> None:
         """Send finished frames; those of one turn of the loop leave as one write."""
         if not self._pending:
-            if not _unflushed:
-                self._connection.loop.call_soon(flush_all)
-            _unflushed.append(self)
+            self._connection.loop.call_soon(self.flush)
         self._pending.append(frames)
 
     def flush(self) -> None:

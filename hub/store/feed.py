@@ -45,22 +45,17 @@ class Subscription:
 
 
 class Feed:
-    """A hub's one subscriber connection; each channel has at most one subscriber here.
-
-    `on_read` is called when all messages that came together have been handed on.
-    """
+    """A hub's one subscriber connection; each channel has at most one subscriber here."""
 
     def __init__(
         self,
         link: Link,
         probe_channel: str,
         *,
-        on_read: Callable[[], None] = lambda: None,
         probe_seconds: float = PROBE_SECONDS,
         answer_seconds: float = PROBE_ANSWER_SECONDS,
     ) -> None:
         self._link = link
-        self._on_read = on_read
         self._probe_seconds = probe_seconds
         self._answer_seconds = answer_seconds
         self._wires = Wires(link.url, answer_seconds)
@@ -123,7 +118,7 @@ class Feed:
 
     async def _connect(self) -> None:
         self._lost = asyncio.get_running_loop().create_future()
-        self._wire = await self._wires.open(self._hear, self._lose, self._on_read)
+        self._wire = await self._wires.open(self._hear, self._lose)
         self._unconfirmed.clear()
         self._send("SUBSCRIBE", *(each.channel for each in self._subscriptions.values()))
 

@@ -30,17 +30,12 @@ class StoreUrlError(Exception):
 class Wire(asyncio.Protocol):
     """An open connection. Replies come in the order of the commands; an error reply is one, too.
 
-    `on_reply` gets each reply, and `on_read` is called when all that came together are handed on.
-    `on_lost` is called once, with the reason, when the connection is lost, but not when it is
-    closed here.
+    `on_reply` gets each reply; `on_lost` is called once, with the reason, when the connection is
+    lost, but not when it is closed here.
     """
 
     def __init__(
-        self,
-        connection: Any,
-        on_reply: Callable[[Any], None],
-        on_lost: Callable[[str], None],
-        on_read: Callable[[], None],
+        self, connection: Any, on_reply: Callable[[Any], None], on_lost: Callable[[str], None]
     ) -> None:
         # Kept, as a writer closes its transport when it goes.
         self._writer = connection._writer
@@ -49,7 +44,6 @@ class Wire(asyncio.Protocol):
         self._reader = Reader(replyError=ResponseError)
         self._on_reply = on_reply
         self._on_lost: Callable[[str], None] | None = on_lost
-        self._on_read = on_read
         self._transport.set_protocol(self)
 
     def send(self, commands: list[Command]) -> None:
@@ -66,7 +60,6 @@ class Wire(asyncio.Protocol):
         self._reader.feed(data)
         while (reply := self._reader.gets()) is not False:
             self._on_reply(reply)
-        self._on_read()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Hear from the transport that it is closed."""
@@ -90,12 +83,7 @@ class Wires:
         except ValueError as error:
             raise StoreUrlError(str(error)) from error
 
-    async def open(
-        self,
-        on_reply: Callable[[Any], None],
-        on_lost: Callable[[str], None],
-        on_read: Callable[[], None] = lambda: None,
-    ) -> Wire:
+    async def open(self, on_reply: Callable[[Any], None], on_lost: Callable[[str], None]) -> Wire:
         """Connect. Raises RedisError, OSError or TimeoutError."""
         connection = self._pool.make_connection()
         try:
@@ -104,4 +92,4 @@ class Wires:
         except BaseException:
             await connection.disconnect(nowait=True)
             raise
-        return Wire(connection, on_reply, on_lost, on_read)
+        return Wire(connection, on_reply, on_lost)
