@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from .arena import Arena
-from .hubs import ROOT
+from .hubs import ROOT, HubError
 from .plan import KINDS, Plan
 from .report import report
 from .run import Result, run
@@ -78,6 +78,8 @@ def main(seed: int | None, folder: Path | None, *, quiet: bool, **chosen: Any) -
             result = runner.run(_run(plan, console))
         except asyncio.CancelledError:
             sys.exit("Given up.")
+        except HubError as error:
+            raise click.ClickException(str(error)) from error
     report(plan, result.verdict, result.seconds, console)
     sys.exit(not result.verdict.is_good)
 

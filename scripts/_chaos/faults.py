@@ -138,7 +138,7 @@ class Faults:
         await self._start_hub(place)
 
     async def _start_hub(self, place: Place) -> None:
-        await place.start()
+        await place.restart()
         try:
             async with asyncio.timeout(RECOVER_S):
                 await place.hub.ready()

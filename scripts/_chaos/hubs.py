@@ -150,7 +150,7 @@ class Place:
 
     @asynccontextmanager
     async def open(self, options: Sequence[str], log: Path) -> AsyncIterator[Self]:
-        """Run a hub here."""
+        """Run a hub here. Raises HubError."""
         async with self.link, self.door:
             redis_url = f"redis://127.0.0.1:{self.link.port}/0"
             self.hub = HubProcess(self.number, ("--redis", redis_url, *options), log)
@@ -166,14 +166,17 @@ class Place:
                 await self.hub.kill()
 
     async def start(self) -> None:
-        """Start the hub, and wait until it listens; while the store is away it takes some tries."""
+        """Start the hub, and wait until it listens. Raises HubError."""
+        await self.hub.start()
+        self.door.target = ("127.0.0.1", self.hub.port)
+
+    async def restart(self) -> None:
+        """Start the hub, and again if it does not: it needs the store."""
         while True:
             try:
-                await self.hub.start()
-                break
+                return await self.start()
             except HubError:
                 await asyncio.sleep(AGAIN_SECONDS)
-        self.door.target = ("127.0.0.1", self.hub.port)
 
     async def _revive(self) -> None:
         """Start a hub again that has ended by itself, as whoever runs hubs would."""
@@ -181,4 +184,4 @@ class Place:
             await self.hub.has_crashed.wait()
             async with self.busy:
                 if self.hub.has_crashed.is_set():
-                    await self.start()
+                    await self.restart()
