@@ -1,4 +1,4 @@
-"""Know when an agent was without a working connection, and which fault was to blame."""
+"""Know when an agent was without a working connection, and why."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -9,10 +9,13 @@ from .plan import Fault, now_ms
 
 
 class Absence(msgspec.Struct, kw_only=True):
-    """A time in which a fault had left an agent without a connection; ms since the epoch."""
+    """A time in which an agent was without a connection, in ms since the epoch.
+
+    `fault` is what took it, or None if a hub closed it or its client did.
+    """
 
     agent_id: str
-    fault: Fault
+    fault: Fault | None
     started: int
     ended: int | None = None
 
@@ -40,20 +43,16 @@ class Attendance:
 
     def depart(self, agent_id: str, line: int) -> None:
         """Note that a line is closed."""
-        if agent_id in self._working:
-            self._working[agent_id].discard(line)
         self._impaired.pop(line, None)
+        if agent_id in self._working:
+            self._lose(agent_id, {line}, None)
 
     def impair(self, lines: Iterable[int], fault: Fault) -> None:
         """Note that lines do not work because of a fault."""
         for agent_id, working in self._working.items():
             hit = working.intersection(lines)
-            working.difference_update(hit)
             self._impaired.update(dict.fromkeys(hit, agent_id))
-            if hit and not working:
-                absence = Absence(agent_id=agent_id, fault=fault, started=now_ms())
-                self._absent[agent_id] = absence
-                self.absences.append(absence)
+            self._lose(agent_id, hit, fault)
 
     def restore(self, lines: Iterable[int]) -> None:
         """Note that lines work again, if they are still open."""
@@ -61,3 +60,11 @@ class Attendance:
             agent_id = self._impaired.pop(line, None)
             if agent_id is not None:
                 self.arrive(agent_id, line)
+
+    def _lose(self, agent_id: str, lines: set[int], fault: Fault | None) -> None:
+        working = self._working[agent_id]
+        if working & lines and not working - lines:
+            absence = Absence(agent_id=agent_id, fault=fault, started=now_ms())
+            self._absent[agent_id] = absence
+            self.absences.append(absence)
+        working -= lines

@@ -18,7 +18,6 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from .bots import Move
 from .plan import Plan
 from .report import report
 from .verdict import Outcome, Verdict
@@ -37,7 +36,7 @@ def keep(
     _write_lines(folder / "moves.ndjson", outcome.moves)
     _write_lines(folder / "faults.ndjson", outcome.faults)
     _write_lines(folder / "troubles.ndjson", verdict.troubles)
-    _write_lines(folder / "plan.json", [msgspec.structs.replace(plan)])
+    _write_lines(folder / "plan.json", [plan])
     _write_lines(folder / "verdict.json", [verdict])
     with (folder / "report.txt").open("w") as file:
         report(plan, verdict, seconds, Console(file=file, width=WIDTH))
@@ -55,5 +54,4 @@ def _write_lines(path: Path, values: Iterable[Any]) -> None:
     path.write_bytes(b"".join(_encode(value) + b"\n" for value in values))
 
 
-_encode = msgspec.json.Encoder(enc_hook=str).encode
-__all__ = ["Move", "keep"]
+_encode = msgspec.json.Encoder(enc_hook=str).encode  # paths as text

@@ -7,7 +7,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 
 from .plan import Plan
-from .verdict import QUIET, Verdict
+from .turns import NOTHING
+from .verdict import Verdict
 
 SHOWN_TROUBLES = 20
 
@@ -26,14 +27,14 @@ def report(plan: Plan, verdict: Verdict, seconds: float, console: Console) -> No
 
 def _faults(verdict: Verdict) -> RenderableType:
     table = _table("fault", "times", "longest turn of who it hit", "auto-placements it explains")
-    for kind in sorted({*verdict.faults, *verdict.longest_turn} - {QUIET}):
+    for kind in sorted({*verdict.faults, *verdict.longest_turn} - {NOTHING}):
         table.add_row(
             kind,
             str(verdict.faults.get(kind, 0)),
             _seconds(verdict.longest_turn.get(kind, 0)),
             str(verdict.autos_explained.get(kind, 0)),
         )
-    table.add_row(QUIET, "", _seconds(verdict.longest_turn.get(QUIET, 0)), "")
+    table.add_row(NOTHING, "", _seconds(verdict.longest_turn.get(NOTHING, 0)), "")
     return table
 
 

@@ -7,32 +7,16 @@ import msgspec
 
 from hub.rules.audit import AuditFailure, audit
 from protocol.codec import decode_event, to_json
-from protocol.messages import AnyEvent, MatchFinished, MatchStarted, Placed, Roll
+from protocol.messages import AnyEvent, MatchFinished
 
 from .attendance import Absence
 from .bots import Move
-from .plan import Fault, Kind
+from .plan import Fault
 from .troubles import Trouble
+from .turns import SILENT, Reasons, Turn, longest_turns, read_turns
 from .witness import Prints, fingerprint
 
-QUIET = "none"
-COMMON: frozenset[Kind] = frozenset({"store killed", "store stopped", "rolling restart"})
-
 Logs = dict[str, list[bytes]]  # each match's packed events
-
-
-class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn as the log has it; times are the store's, in ms."""
-
-    match_id: str
-    turn: int
-    agent_id: str
-    seq: int
-    rolled: int
-    placed: int
-    face: int
-    nonce: str
-    is_auto: bool
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,8 +67,9 @@ def judge(outcome: Outcome) -> Verdict:
         match_id: [decode_event(packed, "msgpack") for packed in log]
         for match_id, log in outcome.logs.items()
     }
-    turns = [turn for log in events.values() for turn in _turns(log)]
-    autos = _explain(turns, outcome)
+    turns = [turn for log in events.values() for turn in read_turns(log)]
+    reasons = Reasons(outcome.silent, outcome.faults, outcome.absences)
+    autos = [(turn, reasons.of_auto(turn)) for turn in turns if turn.is_auto]
     troubles = [
         *outcome.troubles,
         *_audit(events),
@@ -99,36 +84,14 @@ def judge(outcome: Outcome) -> Verdict:
         events=outcome.events,
         acknowledged=sum(move.seq is not None for move in outcome.moves),
         replayed=sum(move.replayed for move in outcome.moves),
-        autos_silent=sum(why == "silent" for _, why in autos),
-        autos_explained=dict(Counter(why for _, why in autos if why and why != "silent")),
+        autos_silent=sum(why == SILENT for _, why in autos),
+        autos_explained=dict(Counter(why for _, why in autos if why and why != SILENT)),
         hp_difference=outcome.hp_difference,
-        longest_turn=_longest_turns(turns, outcome),
+        longest_turn=longest_turns(turns, outcome.silent, reasons),
         failover=_failover(outcome.absences),
         first_moves=_first_moves(turns, outcome.store_started),
         troubles=troubles,
     )
-
-
-def _turns(log: Iterable[AnyEvent]) -> Iterable[Turn]:
-    agents: list[str] = []
-    roll: Roll | None = None
-    for event in log:
-        if isinstance(event, MatchStarted):
-            agents = [player.agent_id for player in event.players]
-        elif isinstance(event, Roll):
-            roll = event
-        elif isinstance(event, Placed) and roll is not None:
-            yield Turn(
-                match_id=event.match_id,
-                turn=event.turn,
-                agent_id=agents[event.seat],
-                seq=event.seq,
-                rolled=roll.ts,
-                placed=event.ts,
-                face=event.face,
-                nonce=event.nonce,
-                is_auto=event.is_auto,
-            )
 
 
 # ---- What must not be ----------------------------------------------------------------------------
@@ -204,53 +167,7 @@ def _unexplained(turn: Turn) -> Trouble:
     )
 
 
-def _explain(turns: Iterable[Turn], outcome: Outcome) -> list[tuple[Turn, Kind | str]]:
-    """Say why each auto-placement had to be; "" if nothing explains it."""
-    absences = _by_agent(outcome.absences)
-    return [
-        (turn, "silent" if turn.agent_id in outcome.silent else _why(turn, absences[turn.agent_id]))
-        for turn in turns
-        if turn.is_auto
-    ]
-
-
-def _why(turn: Turn, absences: Iterable[Absence]) -> Kind | str:
-    return next((each.fault.kind for each in absences if _falls_into(each, turn)), "")
-
-
-def _by_agent(absences: Iterable[Absence]) -> dict[str, list[Absence]]:
-    found: dict[str, list[Absence]] = defaultdict(list)
-    for absence in absences:
-        found[absence.agent_id].append(absence)
-    return found
-
-
-def _falls_into(span: Absence | Fault, turn: Turn) -> bool:
-    return span.started <= turn.placed and (span.ended is None or span.ended >= turn.rolled)
-
-
 # ---- How long it took ----------------------------------------------------------------------------
-
-
-def _longest_turns(turns: Iterable[Turn], outcome: Outcome) -> dict[str, int]:
-    """Find the longest turn of an agent that is not silent, by the kinds of fault that held it up.
-
-    These are what the agent lost its connection to, and what befell all hubs.
-    """
-    absences = _by_agent(outcome.absences)
-    longest: dict[str, int] = defaultdict(int)
-    own: set[str]
-    common: set[str]
-    for turn in turns:
-        if turn.agent_id in outcome.silent:
-            continue
-        own = {each.fault.kind for each in absences[turn.agent_id] if _falls_into(each, turn)}
-        common = {
-            each.kind for each in outcome.faults if each.kind in COMMON and _falls_into(each, turn)
-        }
-        for kind in (own | common) or {QUIET}:
-            longest[kind] = max(longest[kind], turn.placed - turn.rolled)
-    return dict(longest)
 
 
 def _failover(absences: Iterable[Absence]) -> list[int]:
@@ -258,7 +175,7 @@ def _failover(absences: Iterable[Absence]) -> list[int]:
     return [
         each.ended - each.started
         for each in absences
-        if each.fault.kind == "hub killed" and each.ended is not None
+        if each.fault is not None and each.fault.kind == "hub killed" and each.ended is not None
     ]
 
 

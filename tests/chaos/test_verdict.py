@@ -100,6 +100,23 @@ def test_an_auto_placement_of_a_bot_that_a_fault_kept_away_is_explained(
     assert verdict.autos_explained == {"hub killed": judge(quiet_outcome).autos_silent}
 
 
+def test_an_auto_placement_while_a_fault_kept_all_hubs_closed_is_explained(
+    quiet_outcome: Outcome,
+) -> None:
+    """The bot had lost its connection before, to a hub that had said bye."""
+    fault = Fault(kind="hub stopped", target="hub 0", started=1, ended=2)
+    absence = Absence(agent_id=SILENT, fault=None, started=0, ended=2**62)
+    outcome = replace(quiet_outcome, silent=frozenset(), absences=[absence], faults=[fault])
+    assert found(outcome) == set()
+
+
+def test_no_rolling_restart_explains_an_auto_placement(quiet_outcome: Outcome) -> None:
+    fault = Fault(kind="rolling restart", target="all hubs", started=0)
+    absence = Absence(agent_id=SILENT, fault=None, started=0, ended=2**62)
+    outcome = replace(quiet_outcome, silent=frozenset(), absences=[absence], faults=[fault])
+    assert found(outcome) == {"unexplained auto-placement"}
+
+
 def test_an_absence_before_a_turn_explains_nothing(quiet_outcome: Outcome) -> None:
     fault = Fault(kind="hub killed", target="hub 0", started=0)
     absence = Absence(agent_id=SILENT, fault=fault, started=0, ended=1)
