@@ -1,6 +1,6 @@
 """Know when an agent was without a working connection, and why."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 import msgspec
@@ -21,50 +21,47 @@ class Absence(msgspec.Struct, kw_only=True):
 
 
 class Attendance:
-    """The working lines of each agent; a line is known by its number."""
+    """The lines on which each agent was let in; a line is known by its number."""
 
     def __init__(self) -> None:
         self.absences: list[Absence] = []
-        self._working: dict[str, set[int]] = defaultdict(set)
-        self._impaired: dict[int, str] = {}
+        self._lines: dict[str, set[int]] = defaultdict(set)
+        self._impairments: Counter[int] = Counter()
         self._absent: dict[str, Absence] = {}
 
     @property
     def agents(self) -> set[str]:
         """All agents that were ever let in."""
-        return set(self._working)
+        return set(self._lines)
 
     def arrive(self, agent_id: str, line: int) -> None:
         """Note that a hub has let an agent in."""
-        self._working[agent_id].add(line)
-        absence = self._absent.pop(agent_id, None)
-        if absence is not None:
-            absence.ended = now_ms()
+        self._lines[agent_id].add(line)
+        self._look(agent_id, None)
 
     def depart(self, agent_id: str, line: int) -> None:
         """Note that a line is closed."""
-        self._impaired.pop(line, None)
-        if agent_id in self._working:
-            self._lose(agent_id, {line}, None)
+        if agent_id in self._lines:
+            self._lines[agent_id].discard(line)
+            self._look(agent_id, None)
 
     def impair(self, lines: Iterable[int], fault: Fault) -> None:
         """Note that lines do not work because of a fault."""
-        for agent_id, working in self._working.items():
-            hit = working.intersection(lines)
-            self._impaired.update(dict.fromkeys(hit, agent_id))
-            self._lose(agent_id, hit, fault)
+        self._impairments.update(lines)
+        for agent_id in self._lines:
+            self._look(agent_id, fault)
 
     def restore(self, lines: Iterable[int]) -> None:
-        """Note that lines work again, if they are still open."""
-        for line in lines:
-            agent_id = self._impaired.pop(line, None)
-            if agent_id is not None:
-                self.arrive(agent_id, line)
+        """Note that a fault is over; lines with another one do not work yet."""
+        self._impairments.subtract(lines)
+        for agent_id in self._lines:
+            self._look(agent_id, None)
 
-    def _lose(self, agent_id: str, lines: set[int], fault: Fault | None) -> None:
-        working = self._working[agent_id]
-        if working & lines and not working - lines:
+    def _look(self, agent_id: str, fault: Fault | None) -> None:
+        works = any(not self._impairments[line] for line in self._lines[agent_id])
+        if works and agent_id in self._absent:
+            self._absent.pop(agent_id).ended = now_ms()
+        elif not works and agent_id not in self._absent:
             absence = Absence(agent_id=agent_id, fault=fault, started=now_ms())
             self._absent[agent_id] = absence
             self.absences.append(absence)
-        working -= lines
