@@ -186,14 +186,21 @@ class Player:
         if standing.queued:
             self._matchmaker.wake()
         if resume is not None:
-            await self._resume(*resume)
+            await self._resume(*resume, standing.match_id)
         if standing.match_id is not None and standing.match_id not in self._tables:
             await self._follow(standing.match_id, None)
 
-    async def _resume(self, match_id: MatchId, after: int) -> None:
+    async def _resume(self, match_id: MatchId, after: int, seat: MatchId | None) -> None:
         table = await self._follow(match_id, after)
+        if match_id != seat:
+            await self._end_matches()
         if table is not None and table.finished:
             self.outbox.close(CloseCode.ENDED, "the match has ended")
+
+    async def _end_matches(self) -> None:
+        """Deliver what this hub may have missed of matches that have ended, as the agent left."""
+        for table in list(self._tables.values()):
+            await self._relay.catch_up(table)
 
     async def _follow(self, match_id: MatchId, after: int | None) -> Table | None:
         table = await self._relay.open(match_id)
@@ -209,6 +216,7 @@ class Player:
             if match_id == self._latest:
                 continue
             try:
+                await self._end_matches()  # nobody sits at two tables
                 await self._follow(match_id, 0)
             except StoreUnavailable:
                 self.outbox.close_unavailable()

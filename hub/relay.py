@@ -189,12 +189,17 @@ class Relay:
         else:
             table.crowd.admit(outbox)
 
-    async def _reach(self, table: Table, after: int | None) -> None:
-        """Read on if a client knows more than this hub, whose subscription may be dead."""
-        if after is not None and after > table.seq and table.match_id in self._open:
+    async def catch_up(self, table: Table) -> None:
+        """Bring a table to where the store has it now, for whoever follows it."""
+        if table.match_id in self._open:
             channel, _ = self._open[table.match_id]
             channel.repair()
             await channel.repaired()
+
+    async def _reach(self, table: Table, after: int | None) -> None:
+        """Read on if a client knows more than this hub, whose subscription may be dead."""
+        if after is not None and after > table.seq:
+            await self.catch_up(table)
 
     async def _send_log(self, table: Table, after: int, deliver: Callable[[Batch], None]) -> None:
         """Deliver the events after `after` up to table.seq, whatever that is by the end."""

@@ -15,7 +15,7 @@ from hub.relay import TableFeed
 from hub.table import Table
 from protocol.codec import decode_server
 from scripts._chaos.proxy import Line, Proxy
-from tests.clients import Socket, dial, events, play, seat_four
+from tests.clients import Map, Party, Socket, dial, events, play, seat_four
 from tests.conftest import MakeHub
 from tests.store.conftest import MakeParts, make_parts
 from tests.store.parts import Viewer, copy_of, create, place
@@ -156,3 +156,47 @@ async def test_those_who_come_during_a_storm_of_events_miss_none(
             first = opening["seq"] if opening["type"] == "snapshot" else after
             assert events(await socket.rest()) == log[first:]
     assert len(sockets) > len(hubs)
+
+
+async def test_a_match_ends_on_a_socket_before_the_next_one_begins(make_hub: MakeHub) -> None:
+    """The hub misses the end of a match, and then hears that the agent is seated again."""
+    here, there = await make_hub(), await make_hub()
+    async with seat_four(here, there, continuous=True) as party:
+        _, subscription = here.relay._open[party.match_id]
+        here._feed.unsubscribe(subscription)
+        late, witness = (
+            next(socket for socket in party.sockets if socket.agent_id == agent_id)
+            for agent_id in ("ann", "bob")
+        )
+        await play_by(witness, party)
+        await late.until("match_started")
+        assert late.events[:-1] == party_events(witness, party.match_id)
+
+
+async def play_by(witness: Socket, party: Party) -> None:
+    """Play a match to its end by what one socket hears of it."""
+    event = witness.last("roll")
+    while event["type"] == "roll":
+        ack = await party.sockets[event["seat"]].place(event)
+        event = await witness.after(ack["seq"], "roll", "match_finished")
+
+
+def party_events(socket: Socket, match_id: str) -> list[Map]:
+    return [event for event in socket.events if event["match_id"] == match_id]
+
+
+async def test_a_match_that_is_resumed_ends_before_the_next_one_is_shown(
+    make_hub: MakeHub,
+) -> None:
+    """The hub misses the end of a match; an agent that sits in the next one resumes it there."""
+    here, there = await make_hub(), await make_hub()
+    async with seat_four(there, continuous=True) as party:
+        await here.relay.open(party.match_id)
+        _, subscription = here.relay._open[party.match_id]
+        here._feed.unsubscribe(subscription)
+        log = await party.play_out()
+        await party.sockets[0].until("match_started")
+        query = f"?match_id={party.match_id}&after=3"
+        async with play(here, party.sockets[0].agent_id, query=query) as socket:
+            heard = await socket.rest()
+        assert (events(heard), heard[-1]["code"]) == (log[3:], 1000)
