@@ -10,8 +10,10 @@ file. It is safe for these reasons:
   written or received a close frame (`send_data`) or the connection is gone (`connection_lost`);
 - flow control is the transport's own: it calls `pause_writing` when more than the outbox's limit
   waits, and `resume_writing` when that has drained;
-- pings are sent by the package's protocol object, and pongs and an agent's messages taken where
-  it hands on its events; what it has to put together from fragments stays with it;
+- pings are sent by the package's protocol object, and pongs taken where it hands on its events;
+- an agent's messages are taken there, too, or as they are read: data that is one whole frame of a
+  whole message, read while the package waits for a frame to begin (`_is_between_frames`), is all
+  that it would have made of it. What it has to put together from pieces stays with it;
 - after the handshake the package reads no header again, so they are dropped: 3 KB a socket.
 
 Where the package is not what this was made for, `why_not_direct` says so, and everything goes
@@ -20,17 +22,27 @@ through its public methods instead (`PlainConnection`): slower, and the same to 
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from importlib.metadata import version
 from typing import Any, Protocol
 
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
-from websockets.frames import DATA_OPCODES, Frame, Opcode
+from websockets.frames import (  # type: ignore[attr-defined]
+    DATA_OPCODES,
+    Frame,
+    Opcode,
+    apply_mask,
+)
 from websockets.protocol import Event, State
+from websockets.streams import StreamReader
+from websockets.typing import BytesLike
 
 TESTED_VERSIONS = ("17.4",)  # of websockets, by what they start with
-NEEDED = ("send_data", "connection_lost", "pause_writing", "resume_writing", "process_event")
+NEEDED = (
+    *("data_received", "send_data", "connection_lost", "pause_writing", "resume_writing"),
+    "process_event",
+)
 
 _WHOLE = (Opcode.TEXT, Opcode.BINARY)  # frames that begin a message, and end it if they are final
 
@@ -116,6 +128,21 @@ class DirectConnection(HubConnection):
         self.transport.set_write_buffer_limits(limit_bytes, limit_bytes // 4)
         return self.transport
 
+    def data_received(self, data: bytes) -> None:
+        """Take a whole message at once; leave all else to the package."""
+        if self._on_message is None or self.protocol.state is not State.OPEN:
+            super().data_received(data)
+            return
+        message = whole_message(data, self.protocol.max_message_size or 0)
+        if message is None or not _is_between_frames(self.protocol.parser):
+            super().data_received(data)
+            return
+        is_text = data[0] == _WHOLE_TEXT
+        if is_text and not _is_utf_8(message):
+            super().data_received(data)
+            return
+        self._on_message(message, is_text=is_text)
+
     def send_data(self) -> None:
         """Write what the package has to say; if that begins a close, nothing may follow it."""
         super().send_data()
@@ -188,12 +215,43 @@ class DirectConnection(HubConnection):
 
 def _is_sound(frame: Frame) -> bool:
     """Tell whether a message is not one for which the package closes the connection."""
-    if frame.opcode is Opcode.TEXT:
-        try:
-            bytes(frame.data).decode()
-        except UnicodeDecodeError:
-            return False
+    return frame.opcode is not Opcode.TEXT or _is_utf_8(frame.data)
+
+
+def _is_utf_8(data: BytesLike) -> bool:
+    try:
+        bytes(data).decode()
+    except UnicodeDecodeError:
+        return False
     return True
+
+
+_WHOLE_TEXT, _WHOLE_BINARY = 0x81, 0x82  # the first bytes of unfragmented messages (RFC 6455, 5.2)
+_MASKED = 0x80  # in the second byte, with the length
+_MASK_BYTES = 4
+
+
+def whole_message(data: bytes, limit: int) -> bytes | None:
+    """Unmask a message of up to `limit` bytes if `data` is the whole of its only frame."""
+    if len(data) < _MASKED_HEADER_BYTES or data[0] not in {_WHOLE_TEXT, _WHOLE_BINARY}:
+        return None
+    length, at = data[1] - _MASKED, 2
+    if length > _EXTENDED:
+        return None  # longer than any limit, or written as if it were
+    if length == _EXTENDED:
+        length, at = int.from_bytes(data[2:4]), 4
+    start = at + _MASK_BYTES
+    if length != len(data) - start or length > limit:
+        return None
+    return apply_mask(data[start:], data[at:start])
+
+
+def _is_between_frames(parser: Generator[None]) -> bool:
+    """Tell whether the package's parser of incoming data waits for the next frame to begin."""
+    inner: Any = parser
+    while (deeper := inner.gi_yieldfrom) is not None:
+        inner = deeper
+    return bool(inner.gi_code is StreamReader.at_eof.__code__)
 
 
 class PlainConnection(HubConnection):
@@ -286,6 +344,7 @@ def messages(frames: bytes) -> Iterator[bytes | str]:
         yield payload.decode() if opcode == Opcode.TEXT else payload
 
 
+_MASKED_HEADER_BYTES = 6  # of a short frame
 _EXTENDED = 126  # this length or the next means that the real one follows, in 2 or 8 bytes
 
 

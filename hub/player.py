@@ -223,8 +223,12 @@ class Player:
 
     async def _serve(self) -> None:
         async for data in self._connection:
-            is_text = isinstance(data, str)
-            await self._take(data.encode() if isinstance(data, str) else data, is_text=is_text)
+            if isinstance(data, str):
+                self._hear(data.encode(), is_text=True)
+            else:
+                self._hear(data, is_text=False)
+            while self._work is not None:  # further messages wait in the connection
+                await asyncio.wait([self._work])
 
     def _hear(self, data: bytes, /, *, is_text: bool) -> None:
         """Take a message as it is read, or after the ones before it."""

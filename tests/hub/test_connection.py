@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 from websockets.frames import Frame, Opcode
+from websockets.server import ServerProtocol
 
 from hub import connection
-from hub.connection import DirectConnection, PlainConnection, why_not_direct
+from hub.connection import DirectConnection, PlainConnection, whole_message, why_not_direct
 from hub.server import Server
-from tests.clients import dial, play, play_match, seat_four
+from tests.clients import dial, pack, play, play_match, seat_four
 from tests.conftest import MakeHub
 
 both_ways = pytest.mark.parametrize("direct", [True, False], ids=["direct", "plain"])
@@ -78,6 +79,89 @@ async def test_a_closed_connection_lets_go_of_its_outbox(make_hub: MakeHub, dire
         while len(crowd):  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(0)
         assert (outbox.ready, outbox.behind) == (False, False)
+
+
+@both_ways
+@pytest.mark.parametrize("format", ["msgpack", "json"])
+async def test_commands_are_taken_in_order_however_their_bytes_are_cut(
+    make_hub: MakeHub, direct: bool, format: Any
+) -> None:
+    hub = await make_hub(direct_writes=direct, messages_per_second=1_000_000)
+    async with play(hub, "ann", format=format) as ann:
+        (server_side,) = hub.server.connections
+        stream = frames_of_four_commands(format)
+        for cut in range(len(stream)):
+            before = len(ann.heard)
+            server_side.data_received(stream[:cut])
+            server_side.data_received(stream[cut:])
+            ids = [(await ann.receive())["id"] for _ in range(4)]
+            assert (ids, len(ann.heard) - before) == (["short", "long", "pieces", "last"], 4)
+
+
+def frames_of_four_commands(format: Any) -> bytes:
+    """Make client frames: a command of each length of header, one in two pieces, and a ping."""
+    opcode = Opcode.TEXT if format == "json" else Opcode.BINARY
+
+    def leave(id: str, **more: str) -> bytes:
+        packed = pack({"type": "leave", "id": id, **more}, format)
+        return packed.encode() if isinstance(packed, str) else packed
+
+    pieces = leave("pieces")
+    frames = [
+        Frame(opcode, leave("short")),
+        Frame(opcode, leave("long", filler="x" * 150)),
+        Frame(Opcode.PING, b"?"),
+        Frame(opcode, pieces[:5], fin=False),
+        Frame(Opcode.CONT, pieces[5:]),
+        Frame(opcode, leave("last")),
+    ]
+    return b"".join(each.serialize(mask=True) for each in frames)
+
+
+@pytest.mark.parametrize("format", ["msgpack", "json"])
+async def test_the_package_reads_no_frame_of_a_match_that_comes_whole(
+    make_hub: MakeHub, monkeypatch: pytest.MonkeyPatch, format: Any
+) -> None:
+    read: list[Frame] = []
+
+    def count(protocol: ServerProtocol, frame: Frame) -> None:
+        read.append(frame)
+        recv_frame(protocol, frame)
+
+    recv_frame = ServerProtocol.recv_frame
+    monkeypatch.setattr(ServerProtocol, "recv_frame", count)
+    hub = await make_hub()
+    async with seat_four(hub, format=format) as party:
+        read.clear()  # those of joining
+        await party.play_out()
+    assert {each.opcode for each in read} <= {Opcode.CLOSE}
+
+
+@pytest.mark.parametrize("length", [0, 125, 126, 127, 128, 4095, 4096])
+def test_a_whole_message_is_unmasked(length: int) -> None:
+    payload = bytes(number % 251 for number in range(length))
+    frame = Frame(Opcode.BINARY, payload).serialize(mask=True)
+    assert whole_message(frame, 4096) == payload
+    assert whole_message(frame, length - 1) is None
+    assert whole_message(frame[:-1], 4096) is None
+    assert whole_message(frame + b"\x00", 4096) is None
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        b"",
+        b"\x82",
+        Frame(Opcode.BINARY, b"unmasked").serialize(mask=False),
+        Frame(Opcode.BINARY, b"fragment", fin=False).serialize(mask=True),
+        b"\xc2\x80" + bytes(4),  # a reserved bit
+        Frame(Opcode.CONT, b"continued").serialize(mask=True),
+        Frame(Opcode.PING, b"ping").serialize(mask=True),
+        b"\x82\xff" + bytes(4) + bytes(127),  # the 127 stands for a length of eight bytes
+    ],
+)
+def test_what_is_no_whole_message_is_left_to_the_package(frame: bytes) -> None:
+    assert whole_message(frame, 4096) is None
 
 
 async def test_the_plain_way_is_taken_when_the_package_is_another(
