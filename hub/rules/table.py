@@ -3,7 +3,6 @@
 The structs pack as arrays, not maps, because the whole state is loaded and stored with each move.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from typing import Literal
@@ -147,14 +146,15 @@ def seat_of(match: Match, agent_id: AgentId) -> int | None:
     return None
 
 
-def legal_actions(roll: Sequence[int]) -> tuple[LegalAction, ...]:
+@cache  # there are 3,002 rolls of eight dice or fewer
+def legal_actions(roll: tuple[int, ...]) -> tuple[LegalAction, ...]:
     """List what may be done with a roll: one placement for each face in it, ascending."""
-    return tuple(_placement(face, dice) for face, dice in sorted(Counter(roll).items()))
-
-
-@cache
-def _placement(face: int, dice: int) -> LegalAction:
-    return LegalAction(action="place", params=LegalParams(face=face), casino=face, dice=dice)
+    return tuple(
+        LegalAction(
+            action="place", params=LegalParams(face=face), casino=face, dice=roll.count(face)
+        )
+        for face in sorted(set(roll))
+    )
 
 
 def table_state(match: Match, connected: Sequence[bool]) -> TableState:

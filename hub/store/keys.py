@@ -81,6 +81,14 @@ class Keys:
         """Name a match's record."""
         return self.matches_of(self.slot(match_id)) + match_id
 
+    def of_commit(self, match_id: str) -> list[str]:
+        """Name all that a commit touches: see commit.lua."""
+        tag = self._tag(self.slot(match_id))
+        return [
+            *(f"{tag}match:{match_id}", f"{tag}log:{match_id}", f"{tag}due", f"{tag}outbox"),
+            *(f"{tag}feed:{match_id}", f"{tag}pulse"),
+        ]
+
     def log(self, match_id: str) -> str:
         """Name a match's event log."""
         return f"{self._tag(self.slot(match_id))}log:{match_id}"

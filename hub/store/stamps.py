@@ -6,6 +6,7 @@ the store's to say. Until then such a time is a `Stamp`; packed, it is eight res
 """
 
 import secrets
+from collections.abc import Iterable
 from typing import Any, cast
 
 import msgspec
@@ -17,6 +18,9 @@ from hub.rules.match import Moment
 _PLACEHOLDER = secrets.randbits(62) | 1 << 63
 _PACKED_PLACEHOLDER = msgspec.msgpack.encode(_PLACEHOLDER)
 _NUMBER_OFFSET = 1  # msgpack's type byte stands before the eight bytes of the number
+
+_LENGTH_BYTES = 4
+_EMPTY_BIN = b"\xc6" + bytes(_LENGTH_BYTES)  # msgpack's bin 32
 
 
 class Stamp:
@@ -49,18 +53,23 @@ AT_COMMIT = AtCommit(now_ms=cast(int, Stamp()))
 
 
 class Stamped(msgspec.Struct, frozen=True):
-    """Packed bytes with gaps, and [offset, add, floor] of each gap, flat and packed."""
+    """Packed values, each as one msgpack `bin`, back to back, with gaps for the stamps.
+
+    `spans` are the first and the last byte of each packed value, `stamps` the offset, add and
+    floor of each gap; both flat, counted from 1 as Lua does where they name a byte.
+    """
 
     packed: bytes
-    stamps: bytes
+    spans: list[int]
+    stamps: list[int]
 
 
 class _Packer:
-    """Packs one value at a time and collects its stamps."""
+    """Packs values and collects their stamps, in the order in which these are packed."""
 
     def __init__(self) -> None:
         self._found: list[Stamp] = []
-        self._encode = msgspec.msgpack.Encoder(enc_hook=self._hold).encode
+        self._encode_into = msgspec.msgpack.Encoder(enc_hook=self._hold).encode_into
 
     def _hold(self, value: Any) -> int:
         if not isinstance(value, Stamp):
@@ -68,15 +77,24 @@ class _Packer:
         self._found.append(value)
         return _PLACEHOLDER
 
-    def pack(self, value: Any) -> Stamped:
+    def pack(self, head: bytes, values: Iterable[Any]) -> Stamped:
+        """Pack values, after a head that is packed already."""
         self._found = []
-        packed = self._encode(value)
+        buffer = bytearray(head)
+        spans: list[int] = []
+        for value in values:
+            start = len(buffer) + len(_EMPTY_BIN)
+            buffer += _EMPTY_BIN
+            self._encode_into(value, buffer, -1)
+            end = len(buffer)
+            buffer[start - _LENGTH_BYTES : start] = (end - start).to_bytes(_LENGTH_BYTES)
+            spans += (start + 1, end)
         stamps: list[int] = []
         at = -1
         for stamp in self._found:
-            at = packed.index(_PACKED_PLACEHOLDER, at + 1)
+            at = buffer.index(_PACKED_PLACEHOLDER, at + 1)
             stamps += (at + _NUMBER_OFFSET, stamp.add, stamp.floor)
-        return Stamped(packed, msgspec.msgpack.encode(stamps))
+        return Stamped(bytes(buffer), spans, stamps)
 
 
 pack = _Packer().pack

@@ -4,6 +4,7 @@ Results are values; an exception (StoreUnavailable) means that something broke.
 """
 
 import asyncio
+import struct
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -15,7 +16,6 @@ from protocol.messages import AnyEvent, MatchId
 from .keys import Keys
 from .link import Link, Script
 from .stamps import Stamp, pack
-from .wire import Argument
 
 _COMMIT = Script("commit")
 _CLAIM = Script("claim")
@@ -130,6 +130,10 @@ class CrowdSize(msgspec.Struct, frozen=True):
     spectators: int
 
 
+# How an update begins: msgpack's array of so many elements, and the first of them, its first seq.
+_UPDATE = struct.Struct(">BHBI")
+_ARRAY, _NUMBER = 0xDC, 0xCE
+
 _PRESENCE = 0  # stands where a commit has its first seq
 _CROWD_SIZE = -1  # likewise
 
@@ -164,23 +168,16 @@ class Tables:
         the players were told. `server_seed` is given for a new match only. `key` names the hash
         field under which `record` is kept (see `record_key`). One round trip.
         """
-        ids = match.match_id
-        keys = self._keys
-        state, kept = pack(match), pack(record)
-        payloads: list[Argument] = [state.packed, state.stamps, kept.packed, kept.stamps]
-        for event in events:
-            packed = pack(event)
-            payloads += (packed.packed, packed.stamps)
-        slot = keys.slot(ids)
+        match_id, before = match.match_id, match.seq - len(events)
+        head = _UPDATE.pack(_ARRAY, len(events) + 2, _NUMBER, before + 1)
+        stamped = pack(head, (match, *events, record))
+        due = _due(match)
+        plan = (self._outage_ms, known_deadline, due, stamped.spans, stamped.stamps)
         reply = await self._link.run(
             _COMMIT,
-            [
-                *(keys.match(ids), keys.log(ids), keys.due(slot), keys.outbox(slot)),
-                *(keys.feed(ids), keys.pulse(slot)),
-            ],
-            *(ids, match.seq - len(events), guard, key, server_seed, _deadline(match)),
-            *(self._outage_ms, known_deadline),
-            *payloads,
+            self._keys.of_commit(match_id),
+            *(match_id, before, guard, key, server_seed),
+            *(msgspec.msgpack.encode(plan), stamped.packed),
         )
         return _outcome(reply)
 
@@ -284,14 +281,14 @@ def read_match(public: bytes) -> Match:
     return _match.decode(public)
 
 
-def _deadline(match: Match) -> bytes:
-    """Pack the rule for the next deadline as [add, floor]; b"" at the end of a match."""
+def _due(match: Match) -> tuple[int, int] | None:
+    """Return the rule for the next deadline as (add, floor); None at the end of a match."""
     deadline: Any = match.deadline
     if deadline is None:
-        return b""
+        return None
     if isinstance(deadline, Stamp):
-        return msgspec.msgpack.encode([deadline.add, deadline.floor])
-    return msgspec.msgpack.encode([-deadline, deadline])  # now - deadline is never the greater
+        return deadline.add, deadline.floor
+    return -deadline, deadline  # now - deadline is never the greater
 
 
 def _copy(public: bytes, secret: bytes) -> TableCopy:

@@ -116,5 +116,6 @@ class Dealer:
 
 
 def _wire_bytes(event: AnyEvent) -> int:
-    size = len(pack(event).packed)
+    first, last = pack(b"", [event]).spans
+    size = last - first + 1
     return size + (2 if size < FRAME_LIMIT_BYTES else 4)

@@ -347,6 +347,7 @@ class Viewer(Heard):
 
     def __init__(self) -> None:
         super().__init__()
+        self.agent_id = AgentId("viewer")
         self.messages: list[ServerMessage] = []
         self.over: list[MatchId] = []
 

@@ -1,6 +1,7 @@
 import itertools
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
@@ -17,7 +18,7 @@ from tests.store.parts import unhurried
 NOW_LIMIT_MS = 2**43  # a time that the store's clock reaches in the year 2248
 
 COMMIT = Script("commit")
-PLACEHOLDER = pack(Stamp()).packed
+PLACEHOLDER = pack(b"", [Stamp()]).packed[5:]
 
 _ids = itertools.count()
 
@@ -50,18 +51,14 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 async def commit(
-    link: Link, keys: Keys, state: Stamped, record: Stamped, events: list[Stamped]
+    link: Link, keys: Keys, state: Any, record: Any = None, events: Sequence[Any] = ()
 ) -> Kept:
     """Run commit.lua on a new match; what it has kept."""
     id = f"m{next(_ids)}"
-    slot = keys.slot(id)
-    names = [
-        *(keys.match(id), keys.log(id), keys.due(slot), keys.outbox(slot)),
-        *(keys.feed(id), keys.pulse(slot)),
-    ]
-    payloads = [part for each in (state, record, *events) for part in (each.packed, each.stamps)]
-    arguments = (id, 0, "any", "key", "seed", "", 1_000, 0)
-    reply = await link.run(COMMIT, names, *arguments, *payloads)
+    packed = pack(b"", (state, *events, record))
+    plan = msgspec.msgpack.encode((1_000, 0, None, packed.spans, packed.stamps))
+    arguments = (id, 0, "any", "key", "seed", plan, packed.packed)
+    reply = await link.run(COMMIT, keys.of_commit(id), *arguments)
     now, public, kept = await link.call("HMGET", keys.match(id), "ts", "public", "key")
     assert reply == [b"committed", kept]
     log = await link.call("XRANGE", keys.log(id), "-", "+")
@@ -89,7 +86,7 @@ def expected(value: Any, now: int) -> bytes:
 async def test_the_store_fills_in_every_stamp_and_changes_no_other_byte(
     link: Link, keys: Keys, state: Any, record: Any, events: list[Any]
 ) -> None:
-    kept = await commit(link, keys, pack(state), pack(record), [pack(each) for each in events])
+    kept = await commit(link, keys, state, record, events)
     assert kept == Kept(
         now=kept.now,
         state=expected(state, kept.now),
@@ -102,13 +99,13 @@ async def test_the_store_fills_in_every_stamp_and_changes_no_other_byte(
 async def test_a_stamp_holds_numbers_as_large_as_the_protocol_s(
     link: Link, keys: Keys, limit: int
 ) -> None:
-    kept = await commit(link, keys, pack(Stamp(-INTEGER_LIMIT, limit)), pack(None), [])
+    kept = await commit(link, keys, Stamp(-INTEGER_LIMIT, limit))
     assert msgspec.msgpack.decode(kept.state) == limit
 
 
 async def test_the_moment_of_a_commit_is_the_store_s_time(link: Link, keys: Keys) -> None:
     seconds, micros = await link.call("TIME")
-    kept = await commit(link, keys, pack(AT_COMMIT.now_ms), pack(None), [])
+    kept = await commit(link, keys, AT_COMMIT.now_ms)
     later_seconds, later_micros = await link.call("TIME")
     before_ms = int(seconds) * 1000 + int(micros) // 1000
     after_ms = int(later_seconds) * 1000 + int(later_micros) // 1000
@@ -120,7 +117,7 @@ async def test_the_longest_of_two_times_is_chosen_at_the_commit(
     link: Link, keys: Keys, before_ms: int
 ) -> None:
     since_ms = 1_000_000
-    kept = await commit(link, keys, pack(AT_COMMIT.longest(before_ms, since_ms)), pack(None), [])
+    kept = await commit(link, keys, AT_COMMIT.longest(before_ms, since_ms))
     assert msgspec.msgpack.decode(kept.state) == max(before_ms, kept.now - since_ms)
 
 
@@ -132,12 +129,13 @@ def test_a_time_can_be_moved_and_counted_from() -> None:
 
 def test_packing_anything_else_than_a_stamp_is_an_error() -> None:
     with pytest.raises(TypeError):
-        pack([Stamp(), object()])
-    assert pack([Stamp()]) == Stamped(b"\x91" + PLACEHOLDER, msgspec.msgpack.encode([2, 0, 0]))
+        pack(b"", [[Stamp(), object()]])
+    packed = b"\x00\xc6\x00\x00\x00\x0a\x91" + PLACEHOLDER
+    assert pack(b"\x00", [[Stamp(3, 4)]]) == Stamped(packed, [7, 16], [8, 3, 4])
 
 
 def test_what_stands_for_a_stamp_differs_from_process_to_process() -> None:
-    program = "from hub.store.stamps import *; print(pack(Stamp()).packed.hex())"
+    program = "from hub.store.stamps import *; print(pack(b'', [Stamp()]).packed[5:].hex())"
     other = subprocess.run(
         [sys.executable, "-c", program], check=True, capture_output=True, text=True
     )

@@ -28,7 +28,7 @@ def table(
         deadline=90_000,
         casinos=tuple(_casino(number, *casinos.get(number, NOTHING)) for number in range(1, 7)),
         players=tuple(_player(seat, dice) for seat, dice in enumerate(left)),
-        legal_actions=legal_actions(roll),
+        legal_actions=legal_actions(tuple(roll)),
         entry_fee_hp=10,
         pot_hp=40,
         commitment="",
