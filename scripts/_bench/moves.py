@@ -154,8 +154,7 @@ def _echoes(port: int, gap: float) -> list[float]:
     with closing(Wire(port, "/")) as wire:
         for _ in range(WARM_UP + FLOOR_SAMPLES):
             time.sleep(gap)
-            started = time.perf_counter()
             wire.send(message)
             wire.take()
-            took.append(time.perf_counter() - started)
+            took.append((wire.arrived_ns - wire.sent_ns) / 1e9)
     return took[WARM_UP:]

@@ -36,6 +36,7 @@ class Seat:
     def __init__(self, table: "LiveTable", number: int, wire: Wire) -> None:
         self.table = table
         self.number = number
+        self.following = (number + 1) % SEATS
         self.wire = wire
 
     def place(self, roll: Glance) -> None:
@@ -66,8 +67,7 @@ class LiveTable:
 
     def __init__(self, play: Play, ports: Sequence[int]) -> None:
         self.match_id: MatchId = play.match_id
-        self.asked_ns = 0
-        self.listener = -1
+        self.mover: Seat | None = None  # until the next seat has what it did
         self.roll = Glance("")
         self.seats = [
             Seat(self, number, self._dial(agent, ports[number % len(ports)]))
@@ -79,10 +79,16 @@ class LiveTable:
 
     def move(self) -> None:
         """Let the seat whose turn it is place; the next seat, on another hub, is listened to."""
-        seat = self.roll.seat
-        self.listener = (seat + 1) % SEATS
-        self.asked_ns = time.monotonic_ns()
-        self.seats[seat].place(self.roll)
+        self.mover = self.seats[self.roll.seat]
+        self.mover.place(self.roll)
+
+    def latency(self, seat: Seat, placed: Glance) -> float | None:
+        """How long a placement took to a seat, if it is the one that is waited for there."""
+        mover = self.mover
+        if mover is None or placed.turn != self.roll.turn or seat.number != mover.following:
+            return None
+        self.mover = None
+        return (seat.wire.arrived_ns - mover.wire.sent_ns) / 1e9
 
     def close(self) -> None:
         """Close the sockets."""
@@ -138,21 +144,17 @@ class Players:
         ready = self._epoll.poll(max(wait, 0))
         for fd, _ in ready:
             seat = self._seats[fd]
-            payloads = seat.wire.take()
-            self._clock(seat)
-            self._take(seat, payloads)
+            self._take(seat, seat.wire.take())
         return len(ready)
-
-    def _clock(self, seat: Seat) -> None:
-        table = seat.table
-        if table.asked_ns and seat.number == table.listener:
-            self.latencies.append((time.monotonic_ns() - table.asked_ns) / 1e9)
-            table.asked_ns = 0
 
     def _take(self, seat: Seat, payloads: list[bytes]) -> None:
         for payload in payloads:
             glance = _glance(payload)
-            if glance.type == "roll" and glance.seat == seat.number:
+            if glance.type == "placed":
+                latency = seat.table.latency(seat, glance)
+                if latency is not None:
+                    self.latencies.append(latency)
+            elif glance.type == "roll" and glance.seat == seat.number:
                 self.moves += 1
                 seat.table.roll = glance
                 self._plan(seat.table)

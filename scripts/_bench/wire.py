@@ -1,6 +1,8 @@
 """Speak WebSocket over a raw socket, as cheaply as Python can: so that little is measured of it."""
 
 import socket
+import struct
+import time
 
 HEADER = b"\r\n\r\n"
 UPGRADE = (
@@ -10,16 +12,24 @@ UPGRADE = (
 RECEIVE_BYTES = 256 * 1024
 NARROW_BYTES = 4096  # the kernel is asked to hold so much for a reader; it takes twice as many
 SEGMENT_BYTES = 1448  # of Ethernet: on those of the loopback, the sender's kernel buffers 2.5 MB
+STAMPS = 35  # SO_TIMESTAMPNS: the kernel notes when each packet comes, by the real-time clock
+STAMP = struct.Struct("qq")  # seconds and ns
 NO_MASK = bytes(4)  # a mask of zeros leaves the payload as it is
 PING, PONG = 0x89, b"\x8a\x80" + NO_MASK
 SHORT, MEDIUM = 126, 127  # the first lengths that take two and eight bytes (RFC 6455, 5.2)
 
 
 class Wire:
-    """One open WebSocket, blocking; it answers pings. A narrow one has small kernel buffers."""
+    """One open WebSocket, blocking; it answers pings. A narrow one has small kernel buffers.
+
+    `sent_ns` is when the last message was about to be written, and `arrived_ns` when the kernel
+    had what was taken last; so neither counts what a busy reader adds.
+    """
 
     def __init__(self, port: int, path: str, *headers: str, narrow: bool = False) -> None:
+        self.sent_ns = self.arrived_ns = 0
         self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, STAMPS, 1)
         if narrow:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, NARROW_BYTES)
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, SEGMENT_BYTES)
@@ -32,13 +42,18 @@ class Wire:
 
     def send(self, payload: bytes) -> None:
         """Send one binary message of less than 64 KiB."""
-        self.socket.sendall(frame(payload))
+        framed = frame(payload)
+        self.sent_ns = time.time_ns()
+        self.socket.sendall(framed)
 
     def take(self, most: int = RECEIVE_BYTES) -> list[bytes]:
         """Receive once; the messages that are complete by now. Raises EOFError at the end."""
-        data = self.socket.recv(most)
+        data, notes, _, _ = self.socket.recvmsg(most, socket.CMSG_SPACE(STAMP.size))
         if not data:
             raise EOFError("the server has closed the connection")
+        # Without a note, the kernel has only begun to take the time.
+        seconds, ns = STAMP.unpack(notes[0][2]) if notes else (0, time.time_ns())
+        self.arrived_ns = seconds * 1_000_000_000 + ns
         return self._split(data)
 
     def buffered(self) -> list[bytes]:
