@@ -4,13 +4,12 @@ import asyncio
 import random
 from collections.abc import Callable, Sequence
 
-from websockets.frames import Frame, Opcode
-
 from hub.connection import HubConnection
 from protocol.codec import Format, encode, to_json
 from protocol.messages import Bye, CloseCode, Message
 
-OPCODES: dict[Format, Opcode] = {"msgpack": Opcode.BINARY, "json": Opcode.TEXT}
+_FIRST_BYTES: dict[Format, int] = {"msgpack": 0x82, "json": 0x81}  # final frames, binary and text
+_SHORT, _MEDIUM = 125, 0xFFFF  # the longest payloads whose length takes one byte and three
 
 UNAVAILABLE_RETRY_MS = (200, 1_000)  # when to ask the store again, spread out
 CLOSE_SECONDS = 10.0  # for a client to read what waits for it and answer a close
@@ -47,8 +46,13 @@ class Batch:
 
 
 def frame(payload: bytes, format: Format) -> bytes:
-    """Wrap one encoded message in a WebSocket frame."""
-    return Frame(OPCODES[format], payload).serialize(mask=False)
+    """Wrap one encoded message in an unmasked WebSocket frame (RFC 6455, 5.2)."""
+    first, size = _FIRST_BYTES[format], len(payload)
+    if size <= _SHORT:
+        return bytes((first, size)) + payload
+    if size <= _MEDIUM:
+        return bytes((first, 126)) + size.to_bytes(2) + payload
+    return bytes((first, 127)) + size.to_bytes(8) + payload
 
 
 def _do_nothing() -> None:

@@ -97,10 +97,9 @@ class TableFeed:
         self._apply()
 
     async def _read(self) -> None:
-        agent_ids = [player.agent_id for player in self.table.match.players]
         missed, connected, (spectators,) = await asyncio.gather(
             read_missed(self._tables, self.table),
-            self._lobby.connected(agent_ids),
+            self._lobby.connected(self.table.agent_ids),
             self._tables.crowds([self.table.match_id]),
         )
         if missed is not None and missed.first_seq == self.table.seq + 1:
@@ -257,8 +256,7 @@ class Relay:
         await asyncio.gather(*(self._check_presence(each) for each in tables if not each.finished))
 
     async def _check_presence(self, table: Table) -> None:
-        agent_ids = [player.agent_id for player in table.match.players]
-        for seat, is_connected in enumerate(await self._lobby.connected(agent_ids)):
+        for seat, is_connected in enumerate(await self._lobby.connected(table.agent_ids)):
             table.note(SeatPresence(seat, is_connected))
 
     async def _open_table(self, match_id: str) -> Table | None:

@@ -10,13 +10,15 @@ from hub.metrics import Metrics
 from hub.outbox import Batch, Outbox
 from hub.rules.match import Match, table_state
 from hub.store.tables import CrowdSize, SeatPresence, TableCopy, Update, read_match
-from protocol.codec import message_type
-from protocol.messages import CloseCode, MatchId, Presence, Snapshot
+from protocol.codec import glance
+from protocol.messages import AgentId, CloseCode, MatchId, Presence, Snapshot
 from protocol.messages import Crowd as CrowdMessage
 
 
 class Follower(Protocol):
     """An agent's socket that follows tables."""
+
+    agent_id: AgentId
 
     def deliver(self, batch: Batch) -> None:
         """Pass messages on."""
@@ -32,6 +34,7 @@ class Table:
         self.match_id = copy.match.match_id
         self.seq = copy.match.seq
         self.finished = copy.match.status == "finished"
+        self.agent_ids = [player.agent_id for player in copy.match.players]  # by seat
         self.connected = connected
         self.crowd = Crowd(pacer)
         self.spectators = 0  # on all hubs
@@ -76,10 +79,12 @@ class Table:
         self._match = None
         self._metrics.events += len(update.events)
         self._publish(Batch(update.events))
-        if self._agents:  # one of them is about to act: unpack while it thinks
-            asyncio.get_running_loop().call_soon(self._unpack)
-        if message_type(update.events[-1]) == "match_finished":
+        kind, seat = glance(update.events[-1])
+        if kind == "match_finished":
             self._finish()
+        elif any(agent.agent_id == self.agent_ids[seat or 0] for agent in self._agents):
+            # It is about to act: unpack while it thinks, after the writes of this turn.
+            asyncio.get_running_loop().call_soon(self._unpack)
 
     def note(self, presence: SeatPresence) -> None:
         """Note that a seat's sockets came or went, and pass it on."""

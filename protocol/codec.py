@@ -41,6 +41,11 @@ class _OnlyType(msgspec.Struct):
     type: str
 
 
+class _Glance(msgspec.Struct):
+    type: str
+    seat: int | None = None
+
+
 class _OnlyPosition(msgspec.Struct):
     match_id: str
     seq: int
@@ -56,6 +61,7 @@ class _Codec:
         self.event = decoder(AnyEvent)
         self.only_id = decoder(_OnlyId)
         self.only_type = decoder(_OnlyType)
+        self.glance = decoder(_Glance)
         self.only_position = decoder(_OnlyPosition)
         self.anything = decoder()
 
@@ -129,10 +135,10 @@ def decode_event(data: bytes, format: Format) -> AnyEvent:
     return event
 
 
-def message_type(packed: bytes) -> str:
-    """Read no more of a well-formed msgpack message than its `type`."""
-    found: str = _CODECS["msgpack"].only_type.decode(packed).type
-    return found
+def glance(packed: bytes) -> tuple[str, int | None]:
+    """Read no more of a well-formed msgpack message than its `type` and, if any, its `seat`."""
+    found: _Glance = _CODECS["msgpack"].glance.decode(packed)
+    return found.type, found.seat
 
 
 def to_json(packed: bytes) -> bytes:
