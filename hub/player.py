@@ -15,7 +15,7 @@ from hub.eager import begin
 from hub.hall import Hall
 from hub.matchmaker import Matchmaker
 from hub.metrics import Metrics
-from hub.outbox import UNAVAILABLE_RETRY_MS, Batch, Outbox
+from hub.outbox import UNAVAILABLE_RETRY_MS, Outbox
 from hub.referee import Referee, Refusal
 from hub.relay import Relay
 from hub.settings import Settings
@@ -100,13 +100,13 @@ class Player:
         self._matchmaker = matchmaker
         self._metrics = metrics
         self.outbox = Outbox(connection, format, settings.agent_outbox_bytes, self._too_slow)
+        self.deliver = self.outbox.deliver
         per_second = settings.messages_per_second
         self._allowance = Allowance(per_second, settings.message_burst or 2 * per_second)
         self._refused_in_a_row = 0
         self._tables: dict[MatchId, Table] = {}
         self._latest: MatchId | None = None
-        self._busy = asyncio.Lock()
-        self._welcomed = False
+        self._welcomed = self._is_draining = False
         self._inbox: deque[tuple[bytes, bool]] = deque()
         self._work: asyncio.Task[None] | None = None
         self._seats: asyncio.Queue[MatchId] = asyncio.Queue()
@@ -117,10 +117,6 @@ class Player:
     def send(self, message: Message) -> None:
         """Send a message of this socket's own."""
         self.outbox.send(message)
-
-    def deliver(self, batch: Batch) -> None:
-        """Send public messages."""
-        self.outbox.deliver(batch)
 
     def ended(self, match_id: MatchId) -> None:
         """Forget a match that has finished."""
@@ -161,8 +157,10 @@ class Player:
 
     async def drain(self, retry_ms: int) -> None:
         """Finish the command under way and say bye: the hub is stopping."""
-        async with self._busy:
-            self.outbox.close(CloseCode.GOING_AWAY, "the hub is stopping", retry_ms=retry_ms)
+        self._is_draining = True
+        if self._work is not None:
+            await asyncio.wait([self._work])
+        self.outbox.close(CloseCode.GOING_AWAY, "the hub is stopping", retry_ms=retry_ms)
 
     async def _welcome(self, resume: tuple[MatchId, int] | None) -> None:
         standing = await self._hall.enter(self, self._identity.name)
@@ -260,20 +258,17 @@ class Player:
             self._begin()
 
     async def _take(self, data: bytes, *, is_text: bool) -> None:
-        async with self._busy:
-            if self.outbox.is_closing:
-                return
-            if is_text != (self._format == "json"):
-                self.outbox.close(
-                    CloseCode.UNSUPPORTED_DATA, f"this socket takes {self._format} only"
-                )
-                return
-            wait_ms = self._allowance.take()
-            if wait_ms:
-                self._refuse_flood(data, wait_ms)
-                return
-            self._refused_in_a_row = 0
-            await self._handle(data)
+        if self._is_draining or self.outbox.is_closing:
+            return
+        if is_text != (self._format == "json"):
+            self.outbox.close(CloseCode.UNSUPPORTED_DATA, f"this socket takes {self._format} only")
+            return
+        wait_ms = self._allowance.take()
+        if wait_ms:
+            self._refuse_flood(data, wait_ms)
+            return
+        self._refused_in_a_row = 0
+        await self._handle(data)
 
     async def _handle(self, data: bytes) -> None:
         try:

@@ -82,7 +82,7 @@ class Table:
         kind, seat = glance(update.events[-1])
         if kind == "match_finished":
             self._finish()
-        elif any(agent.agent_id == self.agent_ids[seat or 0] for agent in self._agents):
+        elif seat is not None and self._is_here(self.agent_ids[seat]):
             # It is about to act: unpack while it thinks, after the writes of this turn.
             asyncio.get_running_loop().call_soon(self._unpack)
 
@@ -125,6 +125,12 @@ class Table:
                     say_goodbye(outbox)
 
         self.crowd.tell(outbox, show)
+
+    def _is_here(self, agent_id: AgentId) -> bool:
+        for agent in self._agents:  # noqa: SIM110 - any() costs a call for each of them
+            if agent.agent_id == agent_id:
+                return True
+        return False
 
     def _unpack(self) -> None:
         if self._match is None:

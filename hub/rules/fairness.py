@@ -7,7 +7,7 @@ Source: RULES.md, Randomness.
 import hashlib
 import hmac
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, count
 from typing import TypeVar
 
 from protocol.messages import AgentId, MatchId
@@ -35,11 +35,13 @@ def next_entropy(entropy: bytes, turn: int, seat: int, face: int, nonce: str) ->
     return hashlib.sha256(entropy + f"{turn}|{seat}|{face}|{nonce}".encode()).digest()
 
 
-def roll(server_seed: bytes, entropy: bytes, turn: int, count: int) -> tuple[int, ...]:
-    """Roll `count` dice for a turn, ascending; `entropy` is that before the turn's placement."""
-    stream = _stream(server_seed, entropy, f"roll:{turn}")
-    faces = (byte % CASINOS + 1 for byte in stream if byte < _FAIR_BYTES)
-    return tuple(sorted(islice(faces, count)))
+def roll(server_seed: bytes, entropy: bytes, turn: int, dice: int) -> tuple[int, ...]:
+    """Roll `dice` dice for a turn, ascending; `entropy` is that before the turn's placement."""
+    faces: list[int] = []
+    blocks = _blocks(server_seed, entropy, f"roll:{turn}")
+    while len(faces) < dice:
+        faces += [byte % CASINOS + 1 for byte in next(blocks) if byte < _FAIR_BYTES]
+    return tuple(sorted(faces[:dice]))
 
 
 def deal(
@@ -89,7 +91,9 @@ def _below(limit: int, stream: Iterator[int]) -> int:
 
 
 def _stream(server_seed: bytes, entropy: bytes, label: str) -> Iterator[int]:
-    block = 0
-    while True:
-        yield from hmac.digest(server_seed, entropy + f"{label}:{block}".encode(), "sha256")
-        block += 1
+    return chain.from_iterable(_blocks(server_seed, entropy, label))
+
+
+def _blocks(server_seed: bytes, entropy: bytes, label: str) -> Iterator[bytes]:
+    for number in count():
+        yield hmac.digest(server_seed, entropy + f"{label}:{number}".encode(), "sha256")

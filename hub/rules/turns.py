@@ -158,6 +158,7 @@ def _roll(match: Match, server_seed: bytes, seat: int, moment: Moment) -> tuple[
     player = match.players[seat]
     turn = match.turn + 1
     turn_ms = match.config.away_ms if player.away else match.config.turn_ms
+    deadline = moment.now_ms + turn_ms
     dice = fairness.roll(server_seed, match.entropy, turn, player.dice_remaining)
     match = replace(
         match,
@@ -166,7 +167,7 @@ def _roll(match: Match, server_seed: bytes, seat: int, moment: Moment) -> tuple[
         current_seat=seat,
         roll=dice,
         rolled_at=moment.now_ms,
-        deadline=moment.now_ms + turn_ms,
+        deadline=deadline,
     )
     rolled = Roll(
         match_id=match.match_id,
@@ -176,7 +177,7 @@ def _roll(match: Match, server_seed: bytes, seat: int, moment: Moment) -> tuple[
         turn=turn,
         seat=seat,
         dice=dice,
-        deadline=moment.now_ms + turn_ms,
+        deadline=deadline,
         turn_ms=turn_ms,
         legal_actions=legal_actions(dice),
     )

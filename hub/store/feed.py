@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import structlog
+from hiredis import pack_command
 from redis.exceptions import RedisError
 
 from .link import Link, StoreUnavailable
@@ -114,7 +115,7 @@ class Feed:
             return  # _connect subscribes to everything that is wanted by then
         if command == "SUBSCRIBE":
             self._unconfirmed.update(channel.encode() for channel in channels)
-        self._wire.send([(command, *channels)])
+        self._wire.send([pack_command((command, *channels))])  # type: ignore[arg-type]
 
     async def _connect(self) -> None:
         self._lost = asyncio.get_running_loop().create_future()

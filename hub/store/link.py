@@ -15,6 +15,7 @@ from importlib import resources
 from typing import Any
 
 import structlog
+from hiredis import pack_command
 from redis.exceptions import ResponseError
 
 from .wire import Argument, Command, Wire, Wires
@@ -60,12 +61,15 @@ class Script:
 
 
 class _Call:
-    """A command that waits for its reply."""
+    """A command, packed, that waits for its reply."""
 
-    __slots__ = ("command", "reply", "script", "sent_at")
+    __slots__ = ("name", "packed", "reply", "script", "sent_at")
 
-    def __init__(self, command: Command, reply: asyncio.Future[Any], script: Script | None) -> None:
-        self.command = command
+    def __init__(
+        self, name: Argument, packed: bytes, reply: asyncio.Future[Any], script: Script | None
+    ) -> None:
+        self.name = name
+        self.packed = packed
         self.reply = reply
         self.script = script
         self.sent_at = 0.0
@@ -121,9 +125,16 @@ class Link:
 
     def _enqueue(self, command: Command, script: Script | None) -> asyncio.Future[Any]:
         loop = asyncio.get_running_loop()
-        call = _Call(command, loop.create_future(), script)
+        try:
+            packed, reason = pack_command(command), ""  # type: ignore[arg-type]
+        except (TypeError, ValueError) as error:
+            packed, reason = b"", str(error)
+        name = command[0] if script is None else script.name
+        call = _Call(name, packed, loop.create_future(), script)
         if self._is_closed:
-            _settle(call, StoreUnavailable("the hub has left it"))
+            reason = "the hub has left it"
+        if reason:
+            _settle(call, StoreUnavailable(reason))
             return call.reply
         self._waiting.append(call)
         if not self._busy:
@@ -138,8 +149,8 @@ class Link:
         self._busy = False
         calls, self._waiting = self._waiting, []
         try:
-            self._wire.send([call.command for call in calls])
-        except (TypeError, ValueError, OSError, RuntimeError) as error:
+            self._wire.send([call.packed for call in calls])
+        except (OSError, RuntimeError) as error:
             self._fail(calls, str(error))
             return
         self.round_trips += 1
@@ -177,8 +188,7 @@ class Link:
         if reason.startswith(NOT_SERVING):
             self._set_up(False, reason)
         else:
-            name = call.script.name if call.script else call.command[0]
-            _log.error("store_refused", command=name, reason=reason)
+            _log.error("store_refused", command=call.name, reason=reason)
         _settle(call, StoreUnavailable(reason))
 
     def _run_unknown(self, call: _Call, script: Script) -> None:

@@ -38,7 +38,7 @@ class Stamp:
     __radd__ = __add__
 
     def __sub__(self, ms: int) -> "Stamp":
-        return self + -ms
+        return Stamp(self.add - ms, self.floor - ms)
 
 
 class AtCommit(Moment, frozen=True):
@@ -46,7 +46,7 @@ class AtCommit(Moment, frozen=True):
 
     def longest(self, before_ms: int, since_ms: int) -> int:
         """Return the longer of `before_ms` and the time from `since_ms` to the commit."""
-        return cast(int, Stamp(-since_ms, before_ms))
+        return Stamp(-since_ms, before_ms)  # type: ignore[return-value]
 
 
 AT_COMMIT = AtCommit(now_ms=cast(int, Stamp()))

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from hiredis import Reader, pack_command
+from hiredis import Reader
 from redis.asyncio import ConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -46,9 +46,9 @@ class Wire(asyncio.Protocol):
         self._on_lost: Callable[[str], None] | None = on_lost
         self._transport.set_protocol(self)
 
-    def send(self, commands: list[Command]) -> None:
-        """Send commands as one write."""
-        self._transport.write(b"".join(pack_command(each) for each in commands))  # type: ignore[arg-type]
+    def send(self, packed: list[bytes]) -> None:
+        """Send commands, packed, as one write."""
+        self._transport.write(packed[0] if len(packed) == 1 else b"".join(packed))
 
     def close(self, reason: str = "") -> None:
         """Close the connection; with a reason, as if it had been lost."""

@@ -137,24 +137,22 @@ async def _play(
 
 
 async def _floor(bench: Bench, echo_port: int, tables: int, pause: float) -> list[float]:
-    """Pair the times of commits with those of echoes, each across the two cores."""
+    """Time a commit and then an echo, again and again, each across the two cores.
+
+    One after the other, as a move does it: in a loop of its own, each would find its caches hot.
+    """
     gap = pause / tables
     plays = [await bench.dealer.open(FLOOR_ROUNDS) for _ in range(tables)]
-    with closing(BareLink(bench.redis_url)) as link, bench.on_server_core():
+    message, echoes = bytes(ACTION_BYTES), []
+    with closing(BareLink(bench.redis_url)) as link, closing(Wire(echo_port, "/")) as wire:
         dealer = Dealer(Tables(link, bench.keys), load_by=bench.tables)  # type: ignore[arg-type]
         for number in range(WARM_UP + FLOOR_SAMPLES):
-            move = plays[number % tables].next_move()
+            play = plays[number % tables]
+            move = play.next_move()
             await asyncio.sleep(gap)
-            await dealer.commit(plays[number % tables], move)
-    return [sum(pair) for pair in zip(link.took[WARM_UP:], _echoes(echo_port, gap), strict=True)]
-
-
-def _echoes(port: int, gap: float) -> list[float]:
-    message, took = bytes(ACTION_BYTES), []
-    with closing(Wire(port, "/")) as wire:
-        for _ in range(WARM_UP + FLOOR_SAMPLES):
-            time.sleep(gap)
+            with bench.on_server_core():
+                await dealer.commit(play, move)
             wire.send(message)
             wire.take()
-            took.append((wire.arrived_ns - wire.sent_ns) / 1e9)
-    return took[WARM_UP:]
+            echoes.append((wire.arrived_ns - wire.sent_ns) / 1e9)
+    return [sum(pair) for pair in zip(link.took[WARM_UP:], echoes[WARM_UP:], strict=True)]

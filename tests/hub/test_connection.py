@@ -47,6 +47,22 @@ async def test_the_last_word_before_a_close_is_goodbye(make_hub: MakeHub, direct
 
 
 @both_ways
+async def test_a_drained_agent_with_much_to_say_is_told_goodbye(
+    make_hub: MakeHub, direct: bool
+) -> None:
+    hub = await make_hub(direct_writes=direct)
+    async with play(hub, "ann") as socket:
+        for number in range(60):
+            await socket.send(type="leave", id=f"{number}")
+        assert (await socket.receive())["id"] == "0"
+        await hub.server.drain()
+        bye, code = await socket.end()
+    assert (bye["type"], bye["code"], code) == ("bye", 1001, 1001)
+    answered = [message["id"] for message in socket.heard if message["type"] == "left"]
+    assert answered == [f"{number}" for number in range(len(answered))]
+
+
+@both_ways
 async def test_a_spectator_that_is_behind_is_spared_events_and_shown_the_table(
     make_hub: MakeHub, direct: bool
 ) -> None:
