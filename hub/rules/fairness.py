@@ -7,7 +7,8 @@ Source: RULES.md, Randomness.
 import hashlib
 import hmac
 from collections.abc import Iterable, Iterator
-from itertools import chain, count
+from functools import lru_cache
+from itertools import count
 from typing import TypeVar
 
 from protocol.messages import AgentId, MatchId
@@ -38,9 +39,11 @@ def next_entropy(entropy: bytes, turn: int, seat: int, face: int, nonce: str) ->
 def roll(server_seed: bytes, entropy: bytes, turn: int, dice: int) -> tuple[int, ...]:
     """Roll `dice` dice for a turn, ascending; `entropy` is that before the turn's placement."""
     faces: list[int] = []
-    blocks = _blocks(server_seed, entropy, f"roll:{turn}")
+    number = 0
     while len(faces) < dice:
-        faces += [byte % CASINOS + 1 for byte in next(blocks) if byte < _FAIR_BYTES]
+        block = _block(server_seed, entropy, f"roll:{turn}:{number}")
+        faces += [byte % CASINOS + 1 for byte in block if byte < _FAIR_BYTES]
+        number += 1
     return tuple(sorted(faces[:dice]))
 
 
@@ -91,9 +94,16 @@ def _below(limit: int, stream: Iterator[int]) -> int:
 
 
 def _stream(server_seed: bytes, entropy: bytes, label: str) -> Iterator[int]:
-    return chain.from_iterable(_blocks(server_seed, entropy, label))
-
-
-def _blocks(server_seed: bytes, entropy: bytes, label: str) -> Iterator[bytes]:
     for number in count():
-        yield hmac.digest(server_seed, entropy + f"{label}:{number}".encode(), "sha256")
+        yield from _block(server_seed, entropy, f"{label}:{number}")
+
+
+def _block(server_seed: bytes, entropy: bytes, label: str) -> bytes:
+    mac = _keyed(server_seed).copy()
+    mac.update(entropy + label.encode())
+    return mac.digest()
+
+
+@lru_cache(maxsize=4096)  # a table's every roll has the same key
+def _keyed(server_seed: bytes) -> hmac.HMAC:
+    return hmac.new(server_seed, digestmod="sha256")

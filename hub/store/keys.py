@@ -32,6 +32,7 @@ tag, so each script touches one Redis Cluster slot.
 """
 
 import zlib
+from functools import lru_cache
 
 
 class Keys:
@@ -60,6 +61,7 @@ class Keys:
         self.lobby_feed = lobby + "feed"
         self._presence = lobby + "presence:"
         self._agent = lobby + "agent:"
+        self.of_commit = lru_cache(maxsize=4096)(self._of_commit)
 
     def slot(self, match_id: str) -> int:
         """Find the slot of a match: the same on every hub and in every run."""
@@ -81,13 +83,13 @@ class Keys:
         """Name a match's record."""
         return self.matches_of(self.slot(match_id)) + match_id
 
-    def of_commit(self, match_id: str) -> list[str]:
+    def _of_commit(self, match_id: str) -> tuple[str, ...]:
         """Name all that a commit touches: see commit.lua."""
-        tag = self._tag(self.slot(match_id))
-        return [
-            *(f"{tag}match:{match_id}", f"{tag}log:{match_id}", f"{tag}due", f"{tag}outbox"),
-            *(f"{tag}feed:{match_id}", f"{tag}pulse"),
-        ]
+        slot = self.slot(match_id)
+        return (
+            *(self.match(match_id), self.log(match_id), self.due(slot), self.outbox(slot)),
+            *(self.feed(match_id), self.pulse(slot)),
+        )
 
     def log(self, match_id: str) -> str:
         """Name a match's event log."""

@@ -9,7 +9,7 @@ next one.
 import asyncio
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import resources
 from typing import Any
@@ -107,7 +107,7 @@ class Link:
         """Run one command; its raw reply. Raises StoreUnavailable."""
         return self._enqueue(command, None)
 
-    def run(self, script: Script, keys: list[str], *args: Argument) -> asyncio.Future[Any]:
+    def run(self, script: Script, keys: Sequence[str], *args: Argument) -> asyncio.Future[Any]:
         """Run a script; its raw reply. Raises StoreUnavailable."""
         return self._enqueue(("EVALSHA", script.sha, len(keys), *keys, *args), script)
 

@@ -1,44 +1,40 @@
 """Times that only the store knows, as stand-ins that it fills in at the commit.
 
 The rules make events and states that hold times counted from the moment of the commit, which is
-the store's to say. Until then such a time is a `Stamp`; packed, it is eight reserved bytes, and
-`stamps` tells commit.lua where they are and what to write there.
+the store's to say. Until then such a time is a `Stamp`, and packs as STAMP_BYTES that begin with
+MARK; commit.lua puts a time of TIME_BYTES in their place.
 """
 
 import secrets
-from collections.abc import Iterable
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 
 from hub.rules.match import Moment
 
-# A stamp is packed as this 64-bit number until the store replaces it. It is random in each
-# process, so no text that anyone sends and no other number can pass for it.
-_PLACEHOLDER = secrets.randbits(62) | 1 << 63
-_PACKED_PLACEHOLDER = msgspec.msgpack.encode(_PLACEHOLDER)
-_NUMBER_OFFSET = 1  # msgpack's type byte stands before the eight bytes of the number
+# It is random in each process, so no text that anyone sends can pass for a stamp.
+_NUMBER = secrets.randbits(62) | 1 << 63
 
-_LENGTH_BYTES = 4
-_EMPTY_BIN = b"\xc6" + bytes(_LENGTH_BYTES)  # msgpack's bin 32
+_pack = msgspec.msgpack.Encoder().encode
 
 
-class Stamp:
-    """The time max(floor, now + add), `now` being the moment of the commit; all in ms."""
+class Stamp(msgspec.Struct, frozen=True, array_like=True):
+    """The time max(floor, now + add), `now` being the moment of the commit; all in whole ms.
 
-    __slots__ = ("add", "floor")
+    They are floats as msgpack has one size for these only.
+    """
 
-    def __init__(self, add: int = 0, floor: int = 0) -> None:
-        self.add = add
-        self.floor = floor
+    number: int
+    add: float
+    floor: float
 
     def __add__(self, ms: int) -> "Stamp":
-        return Stamp(self.add + ms, self.floor + ms)
+        return Stamp(_NUMBER, self.add + ms, self.floor + ms)
 
     __radd__ = __add__
 
     def __sub__(self, ms: int) -> "Stamp":
-        return Stamp(self.add - ms, self.floor - ms)
+        return Stamp(_NUMBER, self.add - ms, self.floor - ms)
 
 
 class AtCommit(Moment, frozen=True):
@@ -46,55 +42,11 @@ class AtCommit(Moment, frozen=True):
 
     def longest(self, before_ms: int, since_ms: int) -> int:
         """Return the longer of `before_ms` and the time from `since_ms` to the commit."""
-        return Stamp(-since_ms, before_ms)  # type: ignore[return-value]
+        return cast(int, Stamp(_NUMBER, -float(since_ms), float(before_ms)))
 
 
-AT_COMMIT = AtCommit(now_ms=cast(int, Stamp()))
+NOW = Stamp(_NUMBER, 0.0, 0.0)
+AT_COMMIT = AtCommit(now_ms=cast(int, NOW))
 
-
-class Stamped(msgspec.Struct, frozen=True):
-    """Packed values, each as one msgpack `bin`, back to back, with gaps for the stamps.
-
-    `spans` are the first and the last byte of each packed value, `stamps` the offset, add and
-    floor of each gap; both flat, counted from 1 as Lua does where they name a byte.
-    """
-
-    packed: bytes
-    spans: list[int]
-    stamps: list[int]
-
-
-class _Packer:
-    """Packs values and collects their stamps, in the order in which these are packed."""
-
-    def __init__(self) -> None:
-        self._found: list[Stamp] = []
-        self._encode_into = msgspec.msgpack.Encoder(enc_hook=self._hold).encode_into
-
-    def _hold(self, value: Any) -> int:
-        if not isinstance(value, Stamp):
-            raise TypeError(f"can't pack a {type(value).__name__}")
-        self._found.append(value)
-        return _PLACEHOLDER
-
-    def pack(self, head: bytes, values: Iterable[Any]) -> Stamped:
-        """Pack values, after a head that is packed already."""
-        self._found = []
-        buffer = bytearray(head)
-        spans: list[int] = []
-        for value in values:
-            start = len(buffer) + len(_EMPTY_BIN)
-            buffer += _EMPTY_BIN
-            self._encode_into(value, buffer, -1)
-            end = len(buffer)
-            buffer[start - _LENGTH_BYTES : start] = (end - start).to_bytes(_LENGTH_BYTES)
-            spans += (start + 1, end)
-        stamps: list[int] = []
-        at = -1
-        for stamp in self._found:
-            at = buffer.index(_PACKED_PLACEHOLDER, at + 1)
-            stamps += (at + _NUMBER_OFFSET, stamp.add, stamp.floor)
-        return Stamped(bytes(buffer), spans, stamps)
-
-
-pack = _Packer().pack
+STAMP_BYTES, TIME_BYTES = len(_pack(NOW)), 9
+MARK = _pack(NOW)[:10]  # the array's first byte, and the number

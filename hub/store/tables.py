@@ -4,7 +4,6 @@ Results are values; an exception (StoreUnavailable) means that something broke.
 """
 
 import asyncio
-import struct
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -15,7 +14,7 @@ from protocol.messages import AnyEvent, MatchId
 
 from .keys import Keys
 from .link import Link, Script
-from .stamps import Stamp, pack
+from .stamps import MARK, Stamp
 
 _COMMIT = Script("commit")
 _CLAIM = Script("claim")
@@ -31,6 +30,7 @@ CROWD_LEASE_MS = 15_000  # how long a hub's count of spectators holds; it is ren
 
 Guard = Literal["before", "after", "any"]
 
+_pack = msgspec.msgpack.Encoder().encode
 _match = msgspec.msgpack.Decoder(Match)
 
 
@@ -130,10 +130,6 @@ class CrowdSize(msgspec.Struct, frozen=True):
     spectators: int
 
 
-# How an update begins: msgpack's array of so many elements, and the first of them, its first seq.
-_UPDATE = struct.Struct(">BHBI")
-_ARRAY, _NUMBER = 0xDC, 0xCE
-
 _PRESENCE = 0  # stands where a commit has its first seq
 _CROWD_SIZE = -1  # likewise
 
@@ -169,15 +165,15 @@ class Tables:
         field under which `record` is kept (see `record_key`). One round trip.
         """
         match_id, before = match.match_id, match.seq - len(events)
-        head = _UPDATE.pack(_ARRAY, len(events) + 2, _NUMBER, before + 1)
-        stamped = pack(head, (match, *events, record))
-        due = _due(match)
-        plan = (self._outage_ms, known_deadline, due, stamped.spans, stamped.stamps)
+        deadline: Any = match.deadline
+        if isinstance(deadline, int):  # it stays as it is: now - deadline is never the greater
+            deadline = Stamp(0, -deadline, deadline)
+        plan = (self._outage_ms, known_deadline, deadline)
         reply = await self._link.run(
             _COMMIT,
             self._keys.of_commit(match_id),
             *(match_id, before, guard, key, server_seed),
-            *(msgspec.msgpack.encode(plan), stamped.packed),
+            *(_pack(plan), MARK, _pack(match), _pack(record), *map(_pack, events)),
         )
         return _outcome(reply)
 
@@ -279,16 +275,6 @@ def read_update(message: bytes) -> Update | SeatPresence | CrowdSize:
 def read_match(public: bytes) -> Match:
     """Unpack a table's public state."""
     return _match.decode(public)
-
-
-def _due(match: Match) -> tuple[int, int] | None:
-    """Return the rule for the next deadline as (add, floor); None at the end of a match."""
-    deadline: Any = match.deadline
-    if deadline is None:
-        return None
-    if isinstance(deadline, Stamp):
-        return deadline.add, deadline.floor
-    return -deadline, deadline  # now - deadline is never the greater
 
 
 def _copy(public: bytes, secret: bytes) -> TableCopy:

@@ -6,11 +6,12 @@ So a hub that only passes a table on can be measured apart from one that also mo
 import secrets
 from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from hub.rules import match as rules
 from hub.rules.match import Contender, Match
-from hub.store.stamps import AT_COMMIT, pack
+from hub.store.stamps import AT_COMMIT, MARK, STAMP_BYTES, TIME_BYTES
 from hub.store.tables import Committed, TableCopy, Tables
 from protocol.messages import AgentId, AnyEvent, MatchId
 
@@ -116,6 +117,6 @@ class Dealer:
 
 
 def _wire_bytes(event: AnyEvent) -> int:
-    first, last = pack(b"", [event]).spans
-    size = last - first + 1
+    packed = msgspec.msgpack.encode(event)
+    size = len(packed) - packed.count(MARK) * (STAMP_BYTES - TIME_BYTES)
     return size + (2 if size < FRAME_LIMIT_BYTES else 4)

@@ -50,7 +50,7 @@ class BareLink:
         self._reader = hiredis.Reader()
 
     def run(
-        self, script: Script, keys: list[str], *args: str | bytes | int
+        self, script: Script, keys: Sequence[str], *args: str | bytes | int
     ) -> "asyncio.Future[Any]":
         """Run a script; its reply is there at once."""
         words: Any = ("EVALSHA", script.sha, len(keys), *keys, *args)

@@ -20,11 +20,13 @@ def test_everything_of_a_table_is_in_one_cluster_slot(match_id: str) -> None:
     slot = KEYS.slot(match_id)
     table = [KEYS.match(match_id), KEYS.log(match_id), KEYS.feed(match_id)]
     shared = [KEYS.due(slot), KEYS.pulse(slot), KEYS.outbox(slot), KEYS.matches_of(slot)]
-    assert {tag(key) for key in table + shared} == {f"t{slot:02}"}
+    for_commits = KEYS.of_commit(match_id)
+    assert {tag(key) for key in (*table, *shared, *for_commits)} == {f"t{slot:02}"}
 
 
 def test_everything_of_the_lobby_is_in_one_cluster_slot() -> None:
-    named = [key for name, key in vars(KEYS).items() if name not in {"prefix", "slots"}]
+    keys = {name: key for name, key in vars(KEYS).items() if isinstance(key, str)}
+    named = [key for name, key in keys.items() if name != "prefix"]
     assert {tag(key) for key in [*named, KEYS.presence("ana")]} == {"lobby"}
 
 
