@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 from hub.listing import row
 from hub.relay import Relay
 from hub.rules.match import seat_of
+from hub.spread import spread
 from hub.store.feed import Feed, Subscription
 from hub.store.keys import Keys
 from hub.store.link import store_permitting
@@ -104,14 +105,15 @@ class Hall:
     async def run(self) -> None:
         """Renew the leases of the agents here, until cancelled."""
         while True:
-            await asyncio.sleep(self._lobby.lease_ms / 1000 / RENEWALS)
-            with store_permitting():
-                await asyncio.gather(
-                    *(
-                        self._lobby.vouch(agent_id, self.hub_id, connected=True)
-                        for agent_id in self._agents
+            async for agent_ids in spread(self._agents, self._lobby.lease_ms / 1000 / RENEWALS):
+                with store_permitting():
+                    await asyncio.gather(
+                        *(
+                            self._lobby.vouch(agent_id, self.hub_id, connected=True)
+                            for agent_id in agent_ids
+                            if agent_id in self._agents  # still
+                        )
                     )
-                )
 
     def arrive(self, spectator: LobbySpectator) -> None:
         """Send a new spectator an overview of the lobby, and then all that follows it."""

@@ -43,7 +43,7 @@ class Refusal(Exception):
         self.message = message
 
 
-class Placement(msgspec.Struct, frozen=True):
+class Placement(msgspec.Struct, frozen=True, gc=False):
     """A placement that is committed; `replayed` if an earlier sending of it was the one."""
 
     record: Record

@@ -12,6 +12,7 @@ import structlog
 from hub.crowd import Pacer
 from hub.metrics import Metrics
 from hub.outbox import Batch, Outbox
+from hub.spread import spread
 from hub.store.feed import Feed, Subscription
 from hub.store.keys import Keys
 from hub.store.link import store_permitting
@@ -219,7 +220,6 @@ class Relay:
         """Tell of each crowd here whose size has changed, and of each now and then."""
         told: dict[str, tuple[int, float]] = {}
         while True:
-            await asyncio.sleep(CROWD_SECONDS)
             now = asyncio.get_running_loop().time()
             sizes = {each: len(feed.table.crowd) for each, (feed, _) in self._open.items()}
             stale = {
@@ -228,19 +228,18 @@ class Relay:
                 if (last := told.get(each, (0, now)))[0] != size
                 or (size and now - last[1] >= CROWD_RENEWAL_SECONDS)
             }
-            with store_permitting():
-                await asyncio.gather(
-                    *(self._tables.count_crowd(each, self._hub_id, stale[each]) for each in stale)
-                )
-                told = {each: told[each] for each in told if each in sizes}
-                told.update((each, (size, now)) for each, size in stale.items())
+            told = {each: told[each] for each in told if each in sizes}
+            async for few in spread(stale, CROWD_SECONDS):
+                with store_permitting():
+                    await asyncio.gather(
+                        *(self._tables.count_crowd(each, self._hub_id, stale[each]) for each in few)
+                    )
+                    told.update((each, (stale[each], now)) for each in few)
 
     async def _tidy(self) -> None:
         while True:
-            await asyncio.sleep(LINGER_SECONDS)
+            await self.check_presence(LINGER_SECONDS)
             await self.tidy()
-            with store_permitting():
-                await self.check_presence()
 
     async def tidy(self) -> None:
         """Stop following the tables that nobody here has needed since the last time."""
@@ -250,10 +249,12 @@ class Relay:
         for _, subscription in left:
             self._feed.unsubscribe(subscription)
 
-    async def check_presence(self) -> None:
+    async def check_presence(self, seconds: float) -> None:
         """Find out whose every hub has stopped vouching: a dead hub tells nobody of its agents."""
         tables = [channel.table for channel, _ in self._open.values()]
-        await asyncio.gather(*(self._check_presence(each) for each in tables if not each.finished))
+        async for few in spread(tables, seconds):
+            with store_permitting():
+                await asyncio.gather(*map(self._check_presence, few))
 
     async def _check_presence(self, table: Table) -> None:
         for seat, is_connected in enumerate(await self._lobby.connected(table.agent_ids)):

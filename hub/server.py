@@ -29,6 +29,7 @@ from hub.player import Player
 from hub.rules.match import seat_of
 from hub.settings import Settings
 from hub.spectator import Spectator
+from hub.spread import spread
 from hub.store.link import StoreUnavailable
 from hub.store.tables import Tables
 from hub.tokens import Identity, TokenError
@@ -45,7 +46,6 @@ from protocol.messages import (
 )
 
 BACKLOG = 4096  # connections that wait to be taken: all of a big hub's may come back at once
-PINGS_PER_TURN = 64  # sent in one turn of the loop
 DRAIN_RETRY_MS = (100, 3_000)  # when a drained client comes back, spread out
 FULL_RETRY_MS = (5_000, 15_000)  # when a client that found no room may try again
 
@@ -152,12 +152,10 @@ class Server:
         """Ping all sockets now and then, until cancelled; one that does not answer is given up."""
         assert self._server is not None
         while True:
-            await asyncio.sleep(self._settings.ping_seconds)
-            for turn, connection in enumerate(self._server.connections):
-                assert isinstance(connection, HubConnection)
-                connection.check_pulse()
-                if turn % PINGS_PER_TURN == 0:
-                    await asyncio.sleep(0)
+            async for few in spread(self._server.connections, self._settings.ping_seconds):
+                for connection in few:
+                    assert isinstance(connection, HubConnection)
+                    connection.check_pulse()
 
     def tell(self, message: Message) -> None:
         """Send a message to every socket."""

@@ -31,6 +31,7 @@ ORDER = (
     "hub.outbox",
     "hub.crowd",
     "hub.table",
+    "hub.spread",
     "hub.relay",
     "hub.hall",
     "hub.player",

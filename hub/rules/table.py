@@ -26,7 +26,7 @@ from .constants import AWAY_AFTER
 Config = MatchConfig
 
 
-class Moment(msgspec.Struct, frozen=True):
+class Moment(msgspec.Struct, frozen=True, gc=False):
     """When a transition happens, in ms since the epoch by the shared store's clock.
 
     The store passes a subclass whose `now_ms` stands for a time that is known only at the commit.
@@ -41,7 +41,7 @@ class Moment(msgspec.Struct, frozen=True):
         return max(before_ms, self.now_ms - since_ms)
 
 
-class Contender(msgspec.Struct, frozen=True):
+class Contender(msgspec.Struct, frozen=True, gc=False):
     """An agent that is about to be seated; `balance_hp` is its HP after its stake was taken."""
 
     agent_id: AgentId
@@ -50,14 +50,14 @@ class Contender(msgspec.Struct, frozen=True):
     balance_hp: int
 
 
-class Casino(msgspec.Struct, frozen=True, array_like=True):
+class Casino(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A casino during a round: its notes, biggest first, and the dice each seat has there."""
 
     bills: tuple[int, ...]
     dice: tuple[int, ...]
 
 
-class Player(msgspec.Struct, frozen=True, array_like=True):
+class Player(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A seat during a match.
 
     `placements` counts all of the seat's placements, `auto_placements` those of them that were
@@ -83,7 +83,7 @@ class Player(msgspec.Struct, frozen=True, array_like=True):
         return self.autos_in_a_row >= AWAY_AFTER
 
 
-class TalkedLine(msgspec.Struct, frozen=True, array_like=True):
+class TalkedLine(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A line of table talk."""
 
     round: int
@@ -92,7 +92,7 @@ class TalkedLine(msgspec.Struct, frozen=True, array_like=True):
     message: str
 
 
-class Match(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+class Match(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=True):
     """Everything about a match but its secret seed.
 
     `seq` is the number of the newest event. `players` and each casino's `dice` go by seat.

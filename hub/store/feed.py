@@ -13,11 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 import structlog
-from hiredis import pack_command
 from redis.exceptions import RedisError
 
 from .link import Link, StoreUnavailable
-from .wire import Wire, Wires
+from .wire import Wire, Wires, pack_command
 
 PROBE_SECONDS = 3.0  # between probes, give or take a third so that hubs don't act in step
 PROBE_ANSWER_SECONDS = 3.0  # with PROBE_SECONDS: a dead subscription is found within 8 s

@@ -15,10 +15,9 @@ from importlib import resources
 from typing import Any
 
 import structlog
-from hiredis import pack_command
 from redis.exceptions import ResponseError
 
-from .wire import Argument, Command, Wire, Wires
+from .wire import Argument, Command, Wire, Wires, pack_command
 
 ANSWER_SECONDS = 5.0  # how long the store may take to answer
 

@@ -18,7 +18,7 @@ _NUMBER = secrets.randbits(62) | 1 << 63
 _pack = msgspec.msgpack.Encoder().encode
 
 
-class Stamp(msgspec.Struct, frozen=True, array_like=True):
+class Stamp(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The time max(floor, now + add), `now` being the moment of the commit; all in whole ms.
 
     They are floats as msgpack has one size for these only.

@@ -34,14 +34,14 @@ _pack = msgspec.msgpack.Encoder().encode
 _match = msgspec.msgpack.Decoder(Match)
 
 
-class TableCopy(msgspec.Struct, frozen=True):
+class TableCopy(msgspec.Struct, frozen=True, gc=False):
     """A table as it was at event `match.seq`, with the seed of its dice."""
 
     match: Match
     server_seed: bytes
 
 
-class Record(msgspec.Struct, frozen=True, array_like=True):
+class Record(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """An action that was committed under an idempotency key; `digest` tells its content."""
 
     digest: bytes
@@ -50,31 +50,31 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     think_ms: int
 
 
-class Committed(msgspec.Struct, frozen=True):
+class Committed(msgspec.Struct, frozen=True, gc=False):
     """The step was taken."""
 
     record: Record | None
 
 
-class Conflict(msgspec.Struct, frozen=True):
+class Conflict(msgspec.Struct, frozen=True, gc=False):
     """The table had moved on; this is what it is now."""
 
     copy: TableCopy | None
 
 
-class Late(msgspec.Struct, frozen=True):
+class Late(msgspec.Struct, frozen=True, gc=False):
     """The deadline has passed."""
 
 
-class Early(msgspec.Struct, frozen=True):
+class Early(msgspec.Struct, frozen=True, gc=False):
     """The deadline has yet to pass."""
 
 
-class Extended(msgspec.Struct, frozen=True):
+class Extended(msgspec.Struct, frozen=True, gc=False):
     """An outage moves the deadline, and the players have yet to be told."""
 
 
-class Replayed(msgspec.Struct, frozen=True):
+class Replayed(msgspec.Struct, frozen=True, gc=False):
     """The key was used before, with this result."""
 
     record: Record
@@ -83,7 +83,7 @@ class Replayed(msgspec.Struct, frozen=True):
 Outcome = Committed | Conflict | Late | Early | Extended | Replayed
 
 
-class Loaded(msgspec.Struct, frozen=True):
+class Loaded(msgspec.Struct, frozen=True, gc=False):
     """A table, and the record under the key that was asked for.
 
     `deadline_ms` is what counts; after an outage it is later than the one that the match knows of.
@@ -94,7 +94,7 @@ class Loaded(msgspec.Struct, frozen=True):
     record: Record | None
 
 
-class Claimed(msgspec.Struct, frozen=True):
+class Claimed(msgspec.Struct, frozen=True, gc=False):
     """Tables whose deadline this hub is to act on, and when the slot's next one falls due."""
 
     match_ids: tuple[MatchId, ...]
@@ -104,7 +104,7 @@ class Claimed(msgspec.Struct, frozen=True):
 _record = msgspec.msgpack.Decoder(Record)
 
 
-class Update(msgspec.Struct, frozen=True):
+class Update(msgspec.Struct, frozen=True, gc=False):
     """What a table's channel carries for one commit: its events from `first_seq`, and the state."""
 
     first_seq: int
@@ -117,14 +117,14 @@ class Update(msgspec.Struct, frozen=True):
         return self.first_seq + len(self.events) - 1
 
 
-class SeatPresence(msgspec.Struct, frozen=True):
+class SeatPresence(msgspec.Struct, frozen=True, gc=False):
     """What a table's channel carries when a seat's sockets came or went."""
 
     seat: int
     connected: bool
 
 
-class CrowdSize(msgspec.Struct, frozen=True):
+class CrowdSize(msgspec.Struct, frozen=True, gc=False):
     """What a table's channel carries when the number of its spectators has changed."""
 
     spectators: int

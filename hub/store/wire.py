@@ -10,11 +10,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from hiredis import Reader
+from hiredis import Reader, pack_command
 from redis.asyncio import ConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ResponseError
+
+__all__ = ["Argument", "Command", "StoreUrlError", "Wire", "Wires", "pack_command"]
 
 Argument = str | bytes | int
 Command = tuple[Argument, ...]

@@ -338,6 +338,6 @@ async def test_a_dead_hubs_agents_are_seen_to_be_gone(parts: Parts) -> None:
     viewer = await follow(parts, match_id)
     for player in (await parts.match(match_id)).players[1:]:
         await parts.link.call("DEL", parts.keys.presence(player.agent_id))  # as a lease's end does
-    await parts.relay.check_presence()
-    await parts.relay.check_presence()
+    await parts.relay.check_presence(0)
+    await parts.relay.check_presence(0)
     assert viewer.presence == [(1, False), (2, False), (3, False)]
