@@ -4,6 +4,7 @@ import asyncio
 import random
 import time
 from collections import deque
+from collections.abc import Awaitable
 from contextlib import suppress
 from typing import assert_never
 
@@ -286,17 +287,16 @@ class Player:
             retry_ms = random.randint(*UNAVAILABLE_RETRY_MS)
             self._error(ErrorCode.UNAVAILABLE, f"{error}; send it again", command.id, retry_ms)
 
-    async def _obey(self, command: AnyCommand) -> Message:
+    def _obey(self, command: AnyCommand) -> Awaitable[Message]:
         match command:
             case Action():
-                return await self._act(command)
+                return self._act(command)
             case Join():
-                return await self._join(command)
+                return self._join(command)
             case Leave():
-                await self._lobby.leave(self.agent_id)
-                return Left(id=command.id)
+                return self._leave(command)
             case Sync():
-                return await self._sync(command)
+                return self._sync(command)
             case _:
                 assert_never(command)
 
@@ -329,6 +329,10 @@ class Player:
             fee_min=fee_min,
             fee_max=fee_max,
         )
+
+    async def _leave(self, leave: Leave) -> Left:
+        await self._lobby.leave(self.agent_id)
+        return Left(id=leave.id)
 
     async def _sync(self, sync: Sync) -> Message:
         match_id = sync.match_id

@@ -41,15 +41,13 @@ class Table:
         self._metrics: Metrics = pacer.metrics
         self._agents: dict[Follower, None] = {}
         self._server_seed = copy.server_seed
-        self._public = b""
-        self._match: Match | None = copy.match
+        self._public: bytes | None = None  # what is newer than the match, packed
+        self._match = copy.match
 
     @property
     def match(self) -> Match:
         """The match as of `seq`."""
-        if self._match is None:
-            self._unpack()
-        assert self._match is not None
+        self._unpack()
         return self._match
 
     @property
@@ -75,8 +73,7 @@ class Table:
     def advance(self, update: Update) -> None:
         """Take the step that follows `seq` and pass its events on."""
         self.seq = update.seq
-        self._public = update.public
-        self._match = None
+        self._public = update.public  # the old match stays for now: to let it go takes time, too
         self._metrics.events += len(update.events)
         self._publish(Batch(update.events))
         kind, seat = glance(update.events[-1])
@@ -133,8 +130,9 @@ class Table:
         return False
 
     def _unpack(self) -> None:
-        if self._match is None:
+        if self._public is not None:
             self._match = read_match(self._public)
+            self._public = None
 
     def _publish(self, batch: Batch) -> None:
         for agent in self._agents:

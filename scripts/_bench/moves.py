@@ -9,6 +9,7 @@ import socket
 import statistics
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from typing import Any
 
@@ -22,7 +23,7 @@ from .bench import Bench
 from .dealer import Dealer
 from .figures import Report, Series, p99
 from .players import LiveTable, Players
-from .process import Program
+from .process import Program, stand_back
 from .wire import Wire
 
 MOVES = 60  # of each table
@@ -32,7 +33,7 @@ PAUSE_SECONDS = 0.2
 ACTION_BYTES = 150
 WARM_UP = 30
 WARM_UP_MOVES = 5  # of each table
-FLOOR_SAMPLES = 400
+SAMPLES = 400
 FLOOR_ROUNDS = 20  # so that one table lasts for all samples
 LIMIT_MEDIAN, LIMIT_P99 = 2.0, 4.0
 MICRO = 1e6
@@ -98,10 +99,10 @@ async def moves(bench: Bench) -> Report:
         echo_port = int(echo.read())
         for _ in range(bench.repeats):
             for name, tables, pause in ((ONE, 1, 0.0), (BUSY, BUSY_TABLES, PAUSE_SECONDS)):
-                found.add(f"floor, {name}", await _floor(bench, echo_port, tables, pause))
-                latencies, trouble = await _play(bench, ports, tables, pause)
+                floor, latencies, errors = await _sample(bench, ports, echo_port, tables, pause)
+                found.add(f"floor, {name}", floor)
                 found.add(f"hub, {name}", latencies)
-                notes += trouble
+                notes += sorted(set(errors))
     names = (ONE, BUSY)
     return Report(
         f"Moves: from a bot's frame to another bot on another hub; {BUSY_TABLES} tables"
@@ -115,28 +116,38 @@ async def moves(bench: Bench) -> Report:
     )
 
 
-async def _play(
-    bench: Bench, ports: Sequence[int], tables: int, pause: float
-) -> tuple[list[float], list[str]]:
-    """Play tables whose seats are on one hub and the other in turn; the errors, too.
+async def _sample(
+    bench: Bench, ports: Sequence[int], echo_port: int, tables: int, pause: float
+) -> tuple[list[float], list[float], list[str]]:
+    """Play tables whose seats are on one hub and the other in turn; the floor before and after.
 
-    One table at a time is played until there are as many samples as the floor has.
+    One table at a time is played again and again. Returns the floor, the hubs' times, and errors.
     """
+    floor: list[float] = []
     latencies: list[float] = []
     errors: list[str] = []
-    while len(latencies) < FLOOR_SAMPLES:
+    loop = asyncio.get_running_loop()
+    while len(latencies) < SAMPLES:
+        samples = min(SAMPLES, MOVES * tables) // 2
+        floor += await _floor(bench, echo_port, tables, pause, samples)
         live = [LiveTable(await bench.dealer.open(), ports) for _ in range(tables)]
-        with closing(Players(live, pause)) as players:
+        with (
+            closing(Players(live, pause)) as players,
+            ThreadPoolExecutor(1, "", stand_back) as aside,
+        ):
             players.settle(0.1)
-            players.play(MOVES * tables, BUSY_SECONDS)
+            await loop.run_in_executor(aside, players.play, MOVES * tables, BUSY_SECONDS)
         for table in live:
             table.close()
+        floor += await _floor(bench, echo_port, tables, pause, samples)
         latencies += players.latencies[WARM_UP_MOVES * tables :]
         errors += players.errors
-    return latencies, sorted(set(errors))
+    return floor, latencies, errors
 
 
-async def _floor(bench: Bench, echo_port: int, tables: int, pause: float) -> list[float]:
+async def _floor(
+    bench: Bench, echo_port: int, tables: int, pause: float, samples: int
+) -> list[float]:
     """Time a commit and then an echo, again and again, each across the two cores.
 
     One after the other, as a move does it: in a loop of its own, each would find its caches hot.
@@ -146,7 +157,7 @@ async def _floor(bench: Bench, echo_port: int, tables: int, pause: float) -> lis
     message, echoes = bytes(ACTION_BYTES), []
     with closing(BareLink(bench.redis_url)) as link, closing(Wire(echo_port, "/")) as wire:
         dealer = Dealer(Tables(link, bench.keys), load_by=bench.tables)  # type: ignore[arg-type]
-        for number in range(WARM_UP + FLOOR_SAMPLES):
+        for number in range(WARM_UP + samples):
             play = plays[number % tables]
             move = play.next_move()
             await asyncio.sleep(gap)

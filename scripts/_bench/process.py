@@ -27,6 +27,14 @@ def raise_file_limit() -> int:
     return hard
 
 
+def stand_back() -> None:
+    """Let this thread run only where nothing else wants to.
+
+    So what generates a load holds up none of the servers that share its core.
+    """
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+
+
 class Program:
     """A child process, pinned to a core, that answers lines on stdin by lines on stdout.
 
