@@ -146,13 +146,12 @@ class Crowd:
 def _write(current: _Pass, upto: int) -> None:
     outboxes = current.outboxes
     if current.act is not None:
-        for at in range(current.at, upto):
-            current.act(outboxes[at])
+        for outbox in outboxes[current.at : upto]:
+            current.act(outbox)
         return
     assert current.frames is not None
     frames = current.frames
-    for at in range(current.at, upto):
-        outbox = outboxes[at]
+    for outbox in outboxes[current.at : upto]:
         if outbox.ready:
             try:
                 outbox.transport.write(frames[outbox.format])

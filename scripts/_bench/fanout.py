@@ -5,12 +5,13 @@ each roll at once; the hub hears of them on the table's channel and passes them 
 write the same number of bytes a move: those of the hub's joined frames.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, closing
 
 from . import peer
 from .bare import EVENTS, FRAME_HEADER_BYTES
 from .bench import Bench
+from .crowd import Crowd
 from .figures import Report, Series
 from .floor import Floor
 from .players import LiveTable, Players
@@ -18,6 +19,8 @@ from .process import Program
 
 SPECTATORS = 1000
 MOVES = 60  # made of a match, which has about a hundred
+STRETCHES = 3  # into which they are cut
+COMMANDS = ("write", "broadcast")  # of bare.py
 TYPICAL_MOVE_BYTES = 600
 MICRO = 1e6
 
@@ -25,112 +28,130 @@ ONE = "one at a time"
 MANY = "back to back"
 QUEUED = "a queue of moves"
 
-Send = Callable[[int], Awaitable[None]]
+Stretches = AsyncGenerator[float, None]  # the CPU seconds of one stretch after the other
+Send = Callable[[int, int], object]  # so many moves of so many bytes
 
 
 class Fanout:
-    """One repetition after the other, contender after contender."""
+    """One repetition after the other; in each, all contenders take turns."""
 
     def __init__(self, bench: Bench, exits: ExitStack, spectators: int, moves: int) -> None:
         self._bench = bench
+        self._exits = exits
         self._spectators = spectators
-        self._moves = moves
+        self._stretch = max(1, moves // STRETCHES)
         self._floor = exits.enter_context(Floor(bench.server_core))
         self._bare = exits.enter_context(Program.python("bare", core=bench.server_core))
         self._bare_port = int(self._bare.read())
         self._hub = exits.enter_context(bench.hub())
-        self._crowds = {
-            name: exits.enter_context(bench.crowd(lazy=True)) for name in ("floor", "bare", "hub")
-        }
+        self._crowds: dict[str, Crowd] = {}
         self.move_bytes = TYPICAL_MOVE_BYTES
         self.missing: list[str] = []
         self._peers: dict[str, tuple[Program, int]] = {}
         for name in bench.peers:
             try:
-                self._invite(name, exits)
+                server = exits.enter_context(peer.start(name, bench.redis_url, bench.server_core))
+                self._peers[name] = server, int(server.read())
             except peer.CannotInstall as error:
                 self.missing.append(f"{error}.")
-        self._crowds["floor"].open(self._floor.port, spectators)
+        self._crowd("floor").open(self._floor.port, spectators)
         self._floor.accept(spectators)
-        self._crowds["bare"].open(self._bare_port, spectators, "/")
+        self._crowd("bare").open(self._bare_port, spectators, "/")
 
-    async def measure(self, series: Series) -> None:
-        """Take one sample of each."""
-        series.add(f"hub, {ONE}", await self.hub(self._spectators, pause=True))
-        series.add(f"hub, {QUEUED}", await self.hub(self._spectators, pause=False))
-        series.add(f"hub, {MANY}", await self.played(self._spectators))
+    def _crowd(self, name: str) -> Crowd:
+        if name not in self._crowds:
+            self._crowds[name] = self._exits.enter_context(self._bench.crowd(lazy=True))
+        return self._crowds[name]
+
+    async def warm_up(self) -> None:
+        """Let the peers run: some compile what is often used."""
+        await self._take_turns({name: self.peer(name, pause=False) for name in self._peers})
+
+    async def measure(self, series: Series, alone: Series) -> None:
+        """Take one sample of each, in CPU microseconds a delivery."""
+        many, one = self._spectators, 1
         for how, pause in ((ONE, True), (MANY, False)):
-            series.add(f"C send(), {how}", self.floor(pause=pause))
-            for command in ("write", "broadcast"):
-                series.add(f"websockets {command}, {how}", self.bare(command, pause=pause))
-            for name in self._peers:
-                series.add(f"{name}, {how}", self.peer(name, pause=pause))
+            hub = {f"hub, {how}": self.hub(many) if pause else self.played(many)}
+            if not pause:
+                hub[f"hub, {QUEUED}"] = self.hub(many, pause=False)
+            spent = await self._take_turns(
+                hub
+                | {f"C send(), {how}": self._drive("floor", self._floor, pause=pause)}
+                | {f"websockets {each}, {how}": self.bare(each, pause=pause) for each in COMMANDS}
+                | {f"{name}, {how}": self.peer(name, pause=pause) for name in self._peers}
+            )
+            for name, seconds in spent.items():
+                series.add(name, seconds * MICRO / (STRETCHES * self._stretch * many))
+            name = f"hub, one spectator, {how}"
+            spent = await self._take_turns({name: self.hub(one) if pause else self.played(one)})
+            alone.add(name, spent[name] * MICRO / (STRETCHES * self._stretch))
 
-    def _invite(self, name: str, exits: ExitStack) -> None:
-        """Start a peer and let it run warm: some compile what is often used."""
-        bench = self._bench
-        server = exits.enter_context(peer.start(name, bench.redis_url, bench.server_core))
-        self._crowds[name] = exits.enter_context(bench.crowd(lazy=True))
-        self._peers[name] = server, int(server.read())
-        self.peer(name, pause=False)
+    async def _take_turns(self, contenders: dict[str, Stretches]) -> dict[str, float]:
+        """Let each go a stretch, again and again: what else the machine does hits all alike."""
+        spent = dict.fromkeys(contenders, 0.0)
+        for _ in range(STRETCHES):
+            for name, stretches in contenders.items():
+                spent[name] += await anext(stretches)
+        for stretches in contenders.values():
+            await stretches.aclose()
+        return spent
 
-    def peer(self, name: str, *, pause: bool) -> float:
+    async def peer(self, name: str, *, pause: bool) -> Stretches:
         """Send the same by somebody else's server, as one message a move."""
-        (server, port), asked, crowd = self._peers[name], peer.PEERS[name], self._crowds[name]
-        # Fresh ones each time: those of Socket.IO close if they don't answer its own pings.
-        crowd.open(port, self._spectators, asked.path, hello=asked.hello)
-        crowd.settle()
+        (server, port), asked, crowd = self._peers[name], peer.PEERS[name], self._crowd(name)
 
         def send(moves: int, size: int) -> None:
             server.ask(f"broadcast {moves} {size - FRAME_HEADER_BYTES}")
 
-        cost = self._drive(name, server, send, pause=pause)
-        crowd.close()
-        return cost
+        # Fresh ones each time: those of Socket.IO close if they don't answer its own pings.
+        crowd.open(port, self._spectators, asked.path, hello=asked.hello)
+        try:
+            async for seconds in self._drive(name, server, send, pause=pause):
+                yield seconds
+        finally:
+            crowd.close()
 
-    async def hub(self, spectators: int, *, pause: bool) -> float:
-        """Deliver a fresh match's moves; CPU microseconds a delivery."""
-        crowd, hub = self._crowds["hub"], self._hub
+    async def hub(self, spectators: int, *, pause: bool = True) -> Stretches:
+        """Deliver a fresh match's moves, which are made elsewhere."""
+        crowd, hub = self._crowd(f"hub {pause}"), self._hub
         play = await self._bench.dealer.open()
         crowd.open(hub.port, spectators, f"/watch/{play.match_id}")
-        crowd.settle()
-        before = hub.cpu_seconds()
-        sent = 0
-        for _ in range(self._moves):
-            size = await self._bench.dealer.move(play)
-            crowd.expect(0, size)
-            sent += size
-            if pause:
+        try:
+            while True:
+                crowd.settle()
+                before, sent = hub.cpu_seconds(), 0
+                for _ in range(self._stretch):
+                    size = await self._bench.dealer.move(play)
+                    crowd.expect(0, size)
+                    sent += size
+                    if pause:
+                        crowd.wait()
                 crowd.wait()
-        crowd.wait()
-        spent = hub.cpu_seconds() - before
-        crowd.close()
-        self.move_bytes = sent // self._moves
-        return spent * MICRO / (self._moves * spectators)
+                self.move_bytes = sent // self._stretch
+                yield hub.cpu_seconds() - before
+        finally:
+            crowd.close()
 
-    async def played(self, spectators: int) -> float:
+    async def played(self, spectators: int) -> Stretches:
         """Let agents play on the hub as fast as they can; all of its work is counted."""
-        crowd, hub = self._crowds["hub"], self._hub
+        crowd, hub = self._crowd("played"), self._hub
         play = await self._bench.dealer.open()
         crowd.open(hub.port, spectators, f"/watch/{play.match_id}")
         table = LiveTable(play, [hub.port])
-        with closing(Players([table])) as players:
-            players.settle()
-            crowd.settle()
-            before = hub.cpu_seconds()
-            players.play(self._moves)
-            crowd.settle()
-            spent = hub.cpu_seconds() - before
-        table.close()
-        crowd.close()
-        return spent * MICRO / (self._moves * spectators)
+        try:
+            with closing(Players([table])) as players:
+                players.settle()
+                while True:
+                    crowd.settle()
+                    before = hub.cpu_seconds()
+                    players.play(self._stretch)
+                    crowd.settle()
+                    yield hub.cpu_seconds() - before
+        finally:
+            table.close()
+            crowd.close()
 
-    def floor(self, *, pause: bool) -> float:
-        """Send the same by a loop of send()."""
-        floor = self._floor
-        return self._drive("floor", floor.program, floor.send, pause=pause)
-
-    def bare(self, command: str, *, pause: bool) -> float:
+    def bare(self, command: str, *, pause: bool) -> Stretches:
         """Send the same by the websockets package."""
 
         def send(moves: int, size: int) -> None:
@@ -138,24 +159,25 @@ class Fanout:
 
         return self._drive("bare", self._bare, send, pause=pause)
 
-    def _drive(
-        self,
-        name: str,
-        server: Program,
-        send: Callable[[int, int], None],
-        *,
-        pause: bool,
-    ) -> float:
-        crowd, size = self._crowds[name], self.move_bytes // EVENTS * EVENTS
-        crowd.settle(50)
-        before = server.cpu_seconds()
-        steps, at_once = (self._moves, 1) if pause else (1, self._moves)
-        for _ in range(steps):
-            crowd.expect(0, at_once * size)
-            send(at_once, size)
-            crowd.wait()
-        spent = server.cpu_seconds() - before
-        return spent * MICRO / (self._moves * self._spectators)
+    async def _drive(
+        self, name: str, server: Program | Floor, send: Send | None = None, *, pause: bool
+    ) -> Stretches:
+        """Send the same by a server that does so when told to."""
+        program, send = (
+            (server.program, server.send) if isinstance(server, Floor) else (server, send)
+        )
+        assert send is not None
+        crowd = self._crowd(name)
+        steps, at_once = (self._stretch, 1) if pause else (1, self._stretch)
+        while True:
+            size = self.move_bytes // EVENTS * EVENTS
+            crowd.settle(50)
+            before = program.cpu_seconds()
+            for _ in range(steps):
+                crowd.expect(0, at_once * size)
+                send(at_once, size)
+                crowd.wait()
+            yield program.cpu_seconds() - before
 
 
 async def fanout(bench: Bench, spectators: int = SPECTATORS, moves: int = MOVES) -> Report:
@@ -163,10 +185,9 @@ async def fanout(bench: Bench, spectators: int = SPECTATORS, moves: int = MOVES)
     series, alone = Series("us a delivery"), Series("us a move")
     with ExitStack() as exits:
         run = Fanout(bench, exits, spectators, moves)
+        await run.warm_up()
         for _ in range(bench.repeats):
-            await run.measure(series)
-            alone.add(f"hub, one spectator, {ONE}", await run.hub(1, pause=True))
-            alone.add(f"hub, one spectator, {MANY}", await run.played(1))
+            await run.measure(series, alone)
     return Report(
         f"Fan-out: one table, {spectators} spectators, {run.move_bytes} bytes a move",
         (*series.figures(), *alone.figures()),

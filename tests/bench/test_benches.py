@@ -27,11 +27,11 @@ async def test_fanout_compares_the_hub_with_its_floors(bench: Bench) -> None:
     report = await fanout(bench, spectators=3, moves=2)
     assert [figure.name for figure in report.figures] == [
         "hub, one at a time",
-        "hub, a queue of moves",
-        "hub, back to back",
         "C send(), one at a time",
         "websockets write, one at a time",
         "websockets broadcast, one at a time",
+        "hub, back to back",
+        "hub, a queue of moves",
         "C send(), back to back",
         "websockets write, back to back",
         "websockets broadcast, back to back",
