@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from hub.spread import FEW, spread
+from hub.spread import FEW, PORTIONS, spread
 from hub.store.wire import Wire
 from protocol.messages import AgentId
 from tests.hub.test_hall import Socket
@@ -21,6 +21,13 @@ async def test_each_item_comes_once_and_few_at_a_time(count: int) -> None:
     found = await portions(count, 0)
     assert [each for few in found for each in few] == list(range(count))
     assert all(0 < len(few) <= FEW for few in found)
+
+
+@pytest.mark.parametrize("count", [FEW * PORTIONS, FEW * PORTIONS + 1, 1_000_000])
+async def test_the_portions_are_not_too_many(count: int) -> None:
+    found = await portions(count, 0)
+    assert sum(map(len, found)) == count
+    assert len(found) <= PORTIONS
 
 
 async def test_others_get_on_between_the_portions() -> None:
