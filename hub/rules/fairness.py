@@ -8,7 +8,6 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import count
 from typing import TypeVar
 
 from protocol.messages import AgentId, MatchId
@@ -94,8 +93,10 @@ def _below(limit: int, stream: Iterator[int]) -> int:
 
 
 def _stream(server_seed: bytes, entropy: bytes, label: str) -> Iterator[int]:
-    for number in count():
+    number = 0
+    while True:
         yield from _block(server_seed, entropy, f"{label}:{number}")
+        number += 1
 
 
 def _block(server_seed: bytes, entropy: bytes, label: str) -> bytes:
