@@ -42,6 +42,7 @@ async def test_killed_hubs_a_killed_store_cut_links_and_sockets_lose_nothing(
 
 async def test_a_hub_that_ends_by_itself_is_found(arena: OpenArena) -> None:
     async with arena(spectators=0) as two:
+        await finished_matches(two, 1)
         two.places[0].hub.signal(SIGKILL)
         verdict = await play_on(two)
     assert [(each.what, each.who) for each in verdict.troubles] == [("hub crashed", "hub 0")]
