@@ -252,7 +252,7 @@ class Relay:
     async def check_presence(self, seconds: float) -> None:
         """Find out whose every hub has stopped vouching: a dead hub tells nobody of its agents."""
         tables = [channel.table for channel, _ in self._open.values()]
-        async for few in spread(tables, seconds):
+        async for few in spread((each for each in tables if not each.finished), seconds):
             with store_permitting():
                 await asyncio.gather(*map(self._check_presence, few))
 

@@ -5,7 +5,7 @@ import pytest
 from hub.spread import FEW, PORTIONS, spread
 from hub.store.wire import Wire
 from protocol.messages import AgentId
-from tests.hub.test_hall import Socket
+from tests.hub.test_hall import Socket, follow
 from tests.store.conftest import MakeParts
 from tests.store.parts import create
 
@@ -83,3 +83,15 @@ async def test_presence_is_looked_at_few_tables_at_a_time(
     writes.clear()
     await parts.relay.check_presence(0)
     assert writes == [4 * FEW] * 3 + [4]
+
+
+async def test_a_finished_table_is_not_looked_at(make_parts: MakeParts, writes: list[int]) -> None:
+    parts = make_parts()
+    await parts.listen()
+    match_id = (await create(parts.tables)).match_id
+    viewer = await follow(parts, match_id)
+    await parts.play_out(match_id)
+    await viewer.end()
+    writes.clear()
+    await parts.relay.check_presence(0)
+    assert writes == []
