@@ -167,18 +167,20 @@ class DirectConnection(HubConnection):
 
     def data_received(self, data: bytes) -> None:
         """Take a whole message at once; leave all else to the package."""
-        if self._on_message is None or self.protocol.state is not State.OPEN:
+        if not self._take_whole(data):
             super().data_received(data)
-            return
+
+    def _take_whole(self, data: bytes) -> bool:
+        if self._on_message is None or self.protocol.state is not State.OPEN:
+            return False
         message = whole_message(data, self.protocol.max_message_size or 0)
         if message is None or not _is_between_frames(self.protocol.parser):
-            super().data_received(data)
-            return
-        is_text = data[0] == _WHOLE_TEXT
+            return False
+        is_text = data[0] == WHOLE_TEXT
         if is_text and not _is_utf_8(message):
-            super().data_received(data)
-            return
+            return False
         self._on_message(message, is_text=is_text)
+        return True
 
     def send_data(self) -> None:
         """Write what the package has to say; if that begins a close, nothing may follow it."""
@@ -265,14 +267,14 @@ def _is_utf_8(data: BytesLike) -> bool:
     return True
 
 
-_WHOLE_TEXT, _WHOLE_BINARY = 0x81, 0x82  # the first bytes of unfragmented messages (RFC 6455, 5.2)
+WHOLE_TEXT, WHOLE_BINARY = 0x81, 0x82  # the first bytes of unfragmented messages (RFC 6455, 5.2)
 _MASKED = 0x80  # in the second byte, with the length
 _MASK_BYTES = 4
 
 
 def whole_message(data: bytes, limit: int) -> bytes | None:
     """Unmask a message of up to `limit` bytes if `data` is the whole of its only frame."""
-    if len(data) < _MASKED_HEADER_BYTES or data[0] not in {_WHOLE_TEXT, _WHOLE_BINARY}:
+    if len(data) < _MASKED_HEADER_BYTES or data[0] not in {WHOLE_TEXT, WHOLE_BINARY}:
         return None
     length, at = data[1] - _MASKED, 2
     if length > _EXTENDED:

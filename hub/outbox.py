@@ -4,11 +4,11 @@ import asyncio
 import random
 from collections.abc import Callable, Sequence
 
-from hub.connection import HubConnection
+from hub.connection import WHOLE_BINARY, WHOLE_TEXT, HubConnection
 from protocol.codec import Format, encode, to_json
 from protocol.messages import Bye, CloseCode, Message
 
-_FIRST_BYTES: dict[Format, int] = {"msgpack": 0x82, "json": 0x81}  # final frames, binary and text
+_FIRST_BYTES: dict[Format, int] = {"msgpack": WHOLE_BINARY, "json": WHOLE_TEXT}
 _SHORT, _MEDIUM = 125, 0xFFFF  # the longest payloads whose length takes one byte and three
 
 UNAVAILABLE_RETRY_MS = (200, 1_000)  # when to ask the store again, spread out

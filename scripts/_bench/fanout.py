@@ -76,7 +76,7 @@ class Fanout:
                 hub[f"hub, {QUEUED}"] = self.hub(many, pause=False)
             spent = await self._take_turns(
                 hub
-                | {f"C send(), {how}": self._drive("floor", self._floor, pause=pause)}
+                | {f"C send(), {how}": self.floor(pause=pause)}
                 | {f"websockets {each}, {how}": self.bare(each, pause=pause) for each in COMMANDS}
                 | {f"{name}, {how}": self.peer(name, pause=pause) for name in self._peers}
             )
@@ -151,6 +151,10 @@ class Fanout:
             table.close()
             crowd.close()
 
+    def floor(self, *, pause: bool) -> Stretches:
+        """Send the same by a loop of send()."""
+        return self._drive("floor", self._floor.program, self._floor.send, pause=pause)
+
     def bare(self, command: str, *, pause: bool) -> Stretches:
         """Send the same by the websockets package."""
 
@@ -159,14 +163,8 @@ class Fanout:
 
         return self._drive("bare", self._bare, send, pause=pause)
 
-    async def _drive(
-        self, name: str, server: Program | Floor, send: Send | None = None, *, pause: bool
-    ) -> Stretches:
-        """Send the same by a server that does so when told to."""
-        program, send = (
-            (server.program, server.send) if isinstance(server, Floor) else (server, send)
-        )
-        assert send is not None
+    async def _drive(self, name: str, program: Program, send: Send, *, pause: bool) -> Stretches:
+        """Send the same by a program that does so when told to."""
         crowd = self._crowd(name)
         steps, at_once = (self._stretch, 1) if pause else (1, self._stretch)
         while True:
