@@ -6,25 +6,25 @@ from functools import partial
 
 import structlog
 
-from hub.archivist import Archivist
-from hub.clock import Clock
-from hub.connection import HubConnection
-from hub.hall import Hall
-from hub.matchmaker import Matchmaker
+from hub.http.api import Pages
+from hub.lobby.matchmaker import Matchmaker
+from hub.lobby.presence import Hall
+from hub.lobby.retention import Archivist
 from hub.metrics import Metrics
-from hub.pages import Pages
-from hub.player import Player
-from hub.referee import Referee
-from hub.relay import Relay
-from hub.server import Server
 from hub.settings import Settings
-from hub.spectator import Spectator
+from hub.sockets.connection import HubConnection
+from hub.sockets.front_door import Server
+from hub.sockets.player import Player
+from hub.sockets.spectator import Spectator
 from hub.store.feed import Feed
 from hub.store.history import History
 from hub.store.keys import Keys
 from hub.store.link import Link
 from hub.store.lobby import Lobby
 from hub.store.tables import Tables
+from hub.tables.deadlines import Clock
+from hub.tables.referee import Referee
+from hub.tables.subscriptions import Relay
 from hub.tokens import Identity, read
 from protocol.codec import Format
 from protocol.messages import Error, ErrorCode

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from hub import log, recording, tokens
+from hub import log, tokens
+from hub.records import recording
 from hub.rules.audit import AuditFailure, audit
 from hub.settings import Settings, environment_secret
 from hub.store.embedded import EmbeddedValkeyError

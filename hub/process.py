@@ -13,9 +13,9 @@ from multiprocessing.connection import Connection
 import structlog
 import uvloop
 
-from hub.announcer import Announcer
 from hub.app import Hub, join_address
 from hub.house.staff import employ
+from hub.lobby.console import Announcer
 from hub.metrics import MetricsServer
 from hub.settings import Settings
 from hub.store.embedded import EmbeddedValkey, EmbeddedValkeyError

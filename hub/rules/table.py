@@ -14,6 +14,8 @@ from protocol.messages import (
     CasinoState,
     LegalAction,
     LegalParams,
+    ListedMatch,
+    ListedPlayer,
     MatchConfig,
     MatchId,
     PlayerState,
@@ -177,6 +179,25 @@ def table_state(match: Match, connected: Sequence[bool]) -> TableState:
         recent_talk=_talk_lines(match),
         status=match.status,
         winner_seat=match.winner_seat,
+    )
+
+
+def list_row(match: Match, *, finished_at: int | None = None, spectators: int = 0) -> ListedMatch:
+    """Show a match as a row of a list (PROTOCOL.md, `/api/matches`); `finished_at` is in ms."""
+    return ListedMatch(
+        match_id=match.match_id,
+        status=match.status,
+        round=match.round,
+        turn=match.turn,
+        players=tuple(
+            ListedPlayer(seat=seat, agent_id=player.agent_id, name=player.name, money=player.money)
+            for seat, player in enumerate(match.players)
+        ),
+        entry_fee_hp=match.entry_fee_hp,
+        started_at=match.started_at,
+        finished_at=finished_at,
+        winner_seat=match.winner_seat,
+        spectators=spectators,
     )
 
 

@@ -54,7 +54,7 @@ def _choose(
         if match_id:
             return follow.show_match(hub.url, match_id, console)
         return follow.show_floor(hub.url, console)
-    logging.getLogger("protocol.stream").addHandler(follow.ConnectionLog(_complain))
+    logging.getLogger("protocol.client.stream").addHandler(follow.ConnectionLog(_complain))
     if match_id:
         return follow.print_match(hub.url, match_id, _print)
     return follow.print_floor(hub.url, _print)

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.live import Live
 
 from protocol.client import watch, watch_lobby
+from protocol.client.table import WatchMessage, apply
 from protocol.messages import (
     AnyLobbyMessage,
     ListedMatch,
@@ -17,7 +18,6 @@ from protocol.messages import (
     MatchListed,
     Snapshot,
 )
-from protocol.table import WatchMessage, apply
 
 from .screen import Screen, lobby_table, waiting
 from .text import describe, money, visible
@@ -90,7 +90,7 @@ async def _show(url: str, screen: Screen, live: Live) -> None:
         screen.notice = notice
 
     handler = ConnectionLog(tell)
-    logger = logging.getLogger("protocol.stream")
+    logger = logging.getLogger("protocol.client.stream")
     logger.addHandler(handler)
     try:
         async with aclosing(watch(url, screen.match_id, after=0)) as messages:

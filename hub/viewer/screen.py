@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hub.rules.settlement import settle_casino, standings
+from protocol.client.table import WatchMessage, apply
 from protocol.messages import (
     CasinoState,
     Crowd,
@@ -23,7 +24,6 @@ from protocol.messages import (
     TableState,
     TableTalk,
 )
-from protocol.table import WatchMessage, apply
 
 from .text import MARKS, describe, dice, money, visible, who
 

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Callable, Sequence
 
+from protocol.client.table import WatchMessage
 from protocol.messages import (
     Award,
     CasinoSettlement,
@@ -17,7 +18,6 @@ from protocol.messages import (
     TableState,
     TableTalk,
 )
-from protocol.table import WatchMessage
 
 MARKS = "●▲■◆★"  # a seat's mark, as on the live page
 REPLACED = "\N{REPLACEMENT CHARACTER}"

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from hub.settings import KIB, Settings
-from hub.spectator import BEHIND_SECONDS
+from hub.sockets.spectator import BEHIND_SECONDS
 from protocol.messages import TALK_LIMIT_CHARS
 
 from .bench import Bench

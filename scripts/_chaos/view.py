@@ -1,7 +1,7 @@
 """Check what the client library makes of it all: each reader's events, over all its sockets."""
 
+from protocol.client.table import WatchMessage
 from protocol.messages import Crowd, MatchFinished, Presence, Snapshot
-from protocol.table import WatchMessage
 
 from .troubles import Troubles
 

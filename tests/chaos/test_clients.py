@@ -6,9 +6,9 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.typing import Subprotocol
 
 from protocol.client import watch
+from protocol.client.stream import KEEPALIVE_S
 from protocol.codec import encode
 from protocol.messages import MSGPACK_SUBPROTOCOL, MatchId, TableTalk
-from protocol.stream import KEEPALIVE_S
 
 MORE_THAN_A_CLIENT_READS_AHEAD = 100
 

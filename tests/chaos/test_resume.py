@@ -9,10 +9,10 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from hub.app import Hub
-from hub.crowd import Pacer
-from hub.outbox import Batch
-from hub.relay import TableFeed
-from hub.table import Table
+from hub.sockets.fanout import Pacer
+from hub.sockets.outbox import Batch
+from hub.tables.replica import Table
+from hub.tables.subscriptions import TableFeed
 from protocol.codec import decode_server
 from scripts._chaos.proxy import Line, Proxy
 from tests.clients import Map, Party, Socket, dial, events, play, seat_four

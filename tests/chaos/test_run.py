@@ -8,7 +8,7 @@ from asyncio.subprocess import PIPE
 from pathlib import Path
 from signal import SIGINT
 
-from hub.recording import read
+from hub.records.recording import read
 from hub.rules.audit import audit
 from scripts._chaos.hubs import ROOT
 from tests.store.parts import until

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hub.outbox import frame
+from hub.sockets.outbox import frame
 from protocol.codec import Format
 from scripts._chaos.proxy import Line, Proxy
 from scripts._chaos.troubles import Trouble

@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from hub.app import Hub
 from protocol.client import Client, play_match
+from protocol.client.table import TableMessage, WatchMessage
 from protocol.messages import Event, MatchFinished, MatchSummary, Placed, Roll, TableState
-from protocol.table import TableMessage, WatchMessage
 from tests.clients import HANG_SECONDS, token, url
 
 OTHERS = ("bob", "cyd", "dee")

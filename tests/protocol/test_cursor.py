@@ -1,7 +1,8 @@
 import pytest
 
 from hub.rules.match import table_state
-from protocol.cursor import Cursor, Gap
+from protocol.client.resume import Cursor, Gap
+from protocol.client.table import TableMessage
 from protocol.messages import (
     AnyEvent,
     DeadlineMoved,
@@ -9,7 +10,6 @@ from protocol.messages import (
     Presence,
     Snapshot,
 )
-from protocol.table import TableMessage
 from tests.rules.matches import play
 
 PLAYED = play()

@@ -13,9 +13,9 @@ import pytest
 
 from hub.app import Hub
 from protocol.client import Client, Closed, Refused, watch
+from protocol.client.table import TableMessage
 from protocol.codec import DecodeError, encode, glance
 from protocol.messages import Error, ErrorCode, MatchListed, Placed, Roll
-from protocol.table import TableMessage
 from tests.clients import SECRET, token
 from tests.conftest import MakeHub
 from tests.protocol.samples import LISTED

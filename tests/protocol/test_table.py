@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 
 from hub.rules.match import Match, table_state
+from protocol.client.table import TableMessage, apply
 from protocol.messages import (
     Crowd,
     MatchId,
@@ -10,7 +11,6 @@ from protocol.messages import (
     Snapshot,
     TableState,
 )
-from protocol.table import TableMessage, apply
 from tests.rules.matches import Played, absent_match, any_match, play, thorough
 
 

@@ -3,6 +3,7 @@ from hypothesis import given as for_all
 
 from hub.rules.match import legal_actions, seat_of, table_state
 from hub.rules.table import Match
+from protocol.client.table import apply
 from protocol.messages import (
     AgentId,
     CasinoState,
@@ -17,7 +18,6 @@ from protocol.messages import (
     TableTalk,
     TalkLine,
 )
-from protocol.table import apply
 from tests.rules.matches import (
     FEE_HP,
     SHORT,

@@ -10,22 +10,22 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-from hub.clock import Clock
-from hub.hall import Hall
-from hub.matchmaker import Matchmaker
+from hub.lobby.matchmaker import Matchmaker
+from hub.lobby.presence import Hall
 from hub.metrics import Metrics
-from hub.outbox import Batch
-from hub.referee import Referee, Refusal
-from hub.relay import Relay
 from hub.rules import match as rules
 from hub.rules.match import Contender, Match, Moment
 from hub.settings import Settings
+from hub.sockets.outbox import Batch
 from hub.store.feed import Feed, Subscription
 from hub.store.keys import Keys
 from hub.store.link import Link
 from hub.store.lobby import InQueue, JoinRequest, Lobby
 from hub.store.stamps import AT_COMMIT
 from hub.store.tables import Committed, Record, TableCopy, Tables, record_key
+from hub.tables.deadlines import Clock
+from hub.tables.referee import Referee, Refusal
+from hub.tables.subscriptions import Relay
 from protocol.codec import decode_event, decode_server
 from protocol.messages import (
     Action,

@@ -3,7 +3,6 @@ from typing import Any
 
 import pytest
 
-from hub.referee import Referee
 from hub.rules import match as rules
 from hub.rules.match import Match
 from hub.store.stamps import AT_COMMIT
@@ -19,6 +18,7 @@ from hub.store.tables import (
     read_update,
     record_key,
 )
+from hub.tables.referee import Referee
 from protocol.messages import AnyEvent
 from tests.store.conftest import MakeParts
 from tests.store.parts import (

@@ -9,8 +9,8 @@ import pytest
 from playwright.async_api import Page
 
 from hub.app import Hub
+from protocol.client.table import apply
 from protocol.codec import decode_event
-from protocol.table import apply
 from tests.clients import url
 
 from .drivers import seat

@@ -1,0 +1,1 @@
+"""Finished matches outside of a hub: reading and exporting their logs."""

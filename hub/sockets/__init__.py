@@ -1,0 +1,1 @@
+"""Bytes in, bytes out: WebSockets of agents and spectators."""

@@ -1,0 +1,1 @@
+"""A table in this process: the way a match moves, and this hub's copy of it."""
